@@ -1,0 +1,110 @@
+"""The folder is the registry: members of a family by file name, read without importing them.
+
+A family is a folder of the package (`kernels`, `proxies`, ...); a member is a file in it, `proxies/snip.py`,
+that holds what it is named after. A user's own member is named by file: `./mine.py:size`.
+"""
+
+import ast
+import importlib
+import importlib.util
+import sys
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from vitruvius.core.errors import UserError, reason, unknown
+
+PACKAGE = Path(__file__).parent.parent
+
+
+class Member(NamedTuple):
+    """One file of a family."""
+
+    family: str
+    name: str
+    path: Path
+    summary: str  # the first line of the file's docstring
+
+
+def members(family: str) -> dict[str, Member]:
+    """The members of a family by name, in alphabetical order; no member is imported.
+
+    >>> "softmax" in members("kernels")
+    True
+    """
+    found = {}
+    for path in sorted((PACKAGE / family).iterdir()):
+        source = path / "__init__.py" if path.is_dir() else path
+        if source.suffix == ".py" and source.is_file() and not path.name.startswith("_"):
+            found[path.stem] = Member(family, path.stem, source, _summary(source))
+    return found
+
+
+def module(family: str, name: str) -> ModuleType:
+    """Import one member of a family by name, or say which names there are.
+
+    >>> module("kernels", "sotfmax")
+    Traceback (most recent call last):
+    vitruvius.core.errors.UserError: no kernel 'sotfmax': did you mean 'softmax'?
+    """
+    known = members(family)
+    if name not in known:
+        raise unknown(singular(family), name, known)
+    return importlib.import_module(f"vitruvius.{family.replace('/', '.')}.{name}")
+
+
+def function(family: str, name: str) -> Any:
+    """The function a member is named after, or the user's own from `path.py:name`."""
+    if ".py:" in name:
+        return _own(singular(family), name)
+    if name.endswith(".py"):
+        raise UserError(f"{singular(family)} '{name}': write which function of the file is meant, {name}:NAME")
+    try:
+        return getattr(module(family, name), name)
+    except UserError as error:
+        raise UserError(f"{error} (or a file: ./mine.py:name)" if "choose" in str(error) else str(error)) from None
+
+
+def singular(family: str) -> str:
+    """What one member of a family is called.
+
+    >>> singular("proxies"), singular("kernels")
+    ('proxy', 'kernel')
+    """
+    return family[:-3] + "y" if family.endswith("ies") else family.removesuffix("s")
+
+
+def _own(kind: str, name: str) -> Any:
+    """Load `name` from the user's file; a fault in that file is reported as the file's, with its line."""
+    file, _, attribute = name.rpartition(":")
+    loaded = _load_file(kind, Path(file).resolve())
+    if not hasattr(loaded, attribute):
+        public = [key for key, value in vars(loaded).items() if callable(value) and not key.startswith("_")]
+        raise unknown(f"{kind} in {file} named", attribute, public)
+    return getattr(loaded, attribute)
+
+
+@cache
+def _load_file(kind: str, path: Path) -> ModuleType:
+    if not path.is_file():
+        raise UserError(f"{kind} file {path}: no such file")
+    spec = importlib.util.spec_from_file_location(f"vitruvius_own_{path.stem}", path)
+    assert spec is not None and spec.loader is not None  # a .py file always has a loader
+    loaded = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = loaded  # dataclasses and pydantic look their module up
+    try:
+        spec.loader.exec_module(loaded)
+    except Exception as error:
+        del sys.modules[spec.name]
+        raise UserError(f"{kind} file {path} could not be loaded: {type(error).__name__}: {error}") from error
+    return loaded
+
+
+@cache
+def _summary(source: Path) -> str:
+    try:
+        tree = ast.parse(source.read_bytes())
+    except OSError as error:
+        raise UserError(f"{source}: {reason(error)}") from error
+    return (ast.get_docstring(tree) or "").partition("\n")[0]
