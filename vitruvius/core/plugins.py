@@ -37,7 +37,7 @@ def members(family: str) -> dict[str, Member]:
     for path in sorted((PACKAGE / family).iterdir()):
         source = path / "__init__.py" if path.is_dir() else path
         if source.suffix == ".py" and source.is_file() and not path.name.startswith("_"):
-            found[path.stem] = Member(family, path.stem, source, _summary(source))
+            found[path.stem] = Member(family, path.stem, source, docstring(source).partition("\n")[0])
     return found
 
 
@@ -90,7 +90,8 @@ def _load_file(kind: str, path: Path) -> ModuleType:
     if not path.is_file():
         raise UserError(f"{kind} file {path}: no such file")
     spec = importlib.util.spec_from_file_location(f"vitruvius_own_{path.stem}", path)
-    assert spec is not None and spec.loader is not None  # a .py file always has a loader
+    assert spec is not None  # a .py file always has a loader
+    assert spec.loader is not None
     loaded = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = loaded  # dataclasses and pydantic look their module up
     try:
@@ -102,9 +103,15 @@ def _load_file(kind: str, path: Path) -> ModuleType:
 
 
 @cache
-def _summary(source: Path) -> str:
+def docstring(source: Path) -> str:
+    """The docstring of a source file as it stands there, read without importing it."""
     try:
-        tree = ast.parse(source.read_bytes())
+        return ast.get_docstring(ast.parse(source.read_bytes()), clean=False) or ""
     except OSError as error:
         raise UserError(f"{source}: {reason(error)}") from error
-    return (ast.get_docstring(tree) or "").partition("\n")[0]
+
+
+def examples(source: Path) -> list[str]:
+    """The runnable commands in a verb's docstring: the lines that begin with `vitruvius`."""
+    lines = map(str.strip, docstring(source).splitlines())
+    return [line for line in lines if line.startswith("vitruvius ")]

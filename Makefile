@@ -1,0 +1,45 @@
+# The commands of this repository; CI calls `check` and `test` and nothing else.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test check slow bench fifty clean
+
+demo: $(VENV)/installed
+	$(BIN)/vitruvius list
+	$(BIN)/vitruvius list presets
+
+test: $(VENV)/tested
+	$(BIN)/python -m pytest
+
+check: $(VENV)/checked
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q tests/test_version.py
+
+slow: $(VENV)/slowed
+	$(BIN)/python -m pytest -m slow
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info
+
+# Each stamp stands for what is installed in the environment; pyproject.toml decides what that is.
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/installed: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/pip install --quiet --editable .
+	touch $@
+
+$(VENV)/tested: $(VENV)/installed
+	$(BIN)/pip install --quiet --editable '.[test]'
+	touch $@
+
+$(VENV)/checked: $(VENV)/tested
+	$(BIN)/pip install --quiet --editable '.[test,check]'
+	touch $@
+
+$(VENV)/slowed: $(VENV)/tested
+	$(BIN)/pip install --quiet --editable '.[test,slow]'
+	touch $@

@@ -1,0 +1,52 @@
+"""Members of a family by file name; a user's own by path."""
+
+from pathlib import Path
+
+import pytest
+
+from vitruvius.core import plugins
+from vitruvius.core.errors import UserError
+
+
+def test_members_are_listed_without_importing_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "toys").mkdir()
+    (tmp_path / "toys" / "top.py").write_text('"""Spins."""\nraise RuntimeError("imported")\n')
+    (tmp_path / "toys" / "_private.py").write_text('"""Machinery."""\n')
+    (tmp_path / "toys" / "__init__.py").write_text('"""Toys."""\n')
+    monkeypatch.setattr(plugins, "PACKAGE", tmp_path)
+    assert {name: member.summary for name, member in plugins.members("toys").items()} == {"top": "Spins."}
+
+
+def test_a_users_own_is_loaded_from_its_file(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.py"
+    mine.write_text("def size():\n    return 7\n")
+    assert plugins.function("proxies", f"{mine}:size")() == 7
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "message"),
+    [
+        ("def size(): ...", "siez", "did you mean 'size'"),
+        ("import nothing_such", "size", "ModuleNotFoundError"),
+        ("def size(:", "size", "SyntaxError"),
+    ],
+)
+def test_a_fault_in_the_users_file_is_named(tmp_path: Path, content: str, name: str, message: str) -> None:
+    mine = tmp_path / "faulty.py"
+    mine.write_text(content)
+    with pytest.raises(UserError, match=message):
+        plugins.function("proxies", f"{mine}:{name}")
+
+
+def test_a_missing_file_and_a_file_without_a_name_are_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no such file"):
+        plugins.function("kernels", f"{tmp_path}/nowhere.py:f")
+    with pytest.raises(UserError, match="mine.py:NAME"):
+        plugins.function("kernels", "./mine.py")
+
+
+def test_every_member_of_every_family_has_a_summary() -> None:
+    folders = [path.name for path in plugins.PACKAGE.iterdir() if (path / "__init__.py").is_file()]
+    for family in folders:
+        for member in plugins.members(family).values():
+            assert member.summary.endswith((".", "?")), f"{family}/{member.name}: '{member.summary}'"

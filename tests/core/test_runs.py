@@ -1,0 +1,117 @@
+"""Run folders: one process at a time, resumed under the recorded config, damage detected."""
+
+import multiprocessing
+from pathlib import Path
+
+import pytest
+
+from vitruvius.core import runs
+from vitruvius.core.config import Config, Flags
+from vitruvius.core.errors import UserError
+from vitruvius.core.records import Note, Result
+
+
+class Toy(Config):
+    epochs: int = 10
+    lr: float = 0.1
+
+
+def flags(root: Path, **more: object) -> Flags:
+    return Flags(runs=str(root), **more)  # type: ignore[arg-type]
+
+
+def test_a_run_holds_config_records_result_and_manifest(tmp_path: Path) -> None:
+    with runs.opened("train", Toy(epochs=3), flags(tmp_path, name="a")) as (run, config):
+        assert config.epochs == 3
+        run.keep(Note(text="hello"))
+        run.keep(Result())
+        run.seal({})
+    assert sorted(path.name for path in (tmp_path / "train/a").iterdir()) == [
+        ".lock",
+        "config.json",
+        "manifest.json",
+        "records.jsonl",
+        "result.json",
+    ]
+    assert run.records() == [{"kind": "note", "text": "hello", "warning": False}]
+
+
+def test_a_name_is_used_once(tmp_path: Path) -> None:
+    with runs.opened("train", Toy(), flags(tmp_path, name="a")):
+        pass
+    with (
+        pytest.raises(UserError, match="--resume a"),
+        runs.opened("train", Toy(), flags(tmp_path, name="a")),
+    ):
+        pass
+
+
+def test_resume_follows_the_recorded_config_and_lets_only_the_end_differ(tmp_path: Path) -> None:
+    with runs.opened("train", Toy(lr=0.5), flags(tmp_path, name="a")):
+        pass
+    with runs.opened("train", Toy(epochs=20), flags(tmp_path, resume="a")) as (run, config):
+        assert config == Toy(epochs=20, lr=0.5)
+        assert not run.is_new
+    with (
+        pytest.raises(UserError, match="lr was 0.5, now 0.3"),
+        runs.opened("train", Toy(lr=0.3), flags(tmp_path, resume="a")),
+    ):
+        pass
+
+
+def test_a_run_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with runs.opened("train", Toy(), flags(tmp_path, name="first")):
+        pass
+    with pytest.raises(UserError, match="did you mean 'first'"):
+        runs.find("frist", "train", str(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["..", ".", "-x", "x" * 101])
+def test_a_name_is_one_folder(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UserError, match="folder name"), runs.opened("train", Toy(), flags(tmp_path, name=name)):
+        pass
+
+
+def test_damage_is_detected(tmp_path: Path) -> None:
+    with runs.opened("train", Toy(), flags(tmp_path, name="a")) as (run, _):
+        run.path("model.safetensors").write_bytes(b"weights")
+        run.seal({})
+    assert runs.verify(run.folder, "model.safetensors").name == "model.safetensors"
+    run.path("model.safetensors").write_bytes(b"weightz")
+    with pytest.raises(UserError, match="damaged"):
+        runs.verify(run.folder, "model.safetensors")
+
+
+def _race(root: str, barrier: object, wins: object) -> None:
+    barrier.wait()  # type: ignore[attr-defined]
+    try:
+        with runs.opened("train", Toy(), Flags(runs=root, resume="a")):
+            wins.put("won")  # type: ignore[attr-defined]
+            barrier.wait()  # type: ignore[attr-defined]
+    except UserError as error:
+        wins.put(str(error))  # type: ignore[attr-defined]
+        barrier.wait()  # type: ignore[attr-defined]
+
+
+def test_of_several_processes_on_one_folder_exactly_one_wins(tmp_path: Path) -> None:
+    with runs.opened("train", Toy(), flags(tmp_path, name="a")):
+        pass
+    fork = multiprocessing.get_context("fork")
+    barrier, wins = fork.Barrier(4), fork.Queue()
+    racers = [fork.Process(target=_race, args=(str(tmp_path), barrier, wins)) for _ in range(4)]
+    for racer in racers:
+        racer.start()
+    outcomes = [wins.get(timeout=20) for _ in racers]
+    for racer in racers:
+        racer.join()
+    assert outcomes.count("won") == 1
+    assert all("in use by process" in outcome for outcome in outcomes if outcome != "won")
+
+
+def test_a_read_only_folder_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(UserError, match="cannot make the run folder"),
+        runs.opened("train", Toy(), Flags(runs=str(tmp_path / "file"))),
+    ):
+        pass

@@ -1,0 +1,133 @@
+"""The command line as a person meets it: help, exit codes, one clear message, nothing slow, no library noise."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from vitruvius.cli import main
+from vitruvius.core import plugins
+
+VERBS = [
+    [name, *inner]
+    for name in plugins.members("verbs")
+    for inner in (
+        [[sub] for sub in plugins.members(f"verbs/{name}")] if (plugins.PACKAGE / "verbs" / name).is_dir() else [[]]
+    )
+]
+NOISE = ("Traceback", "pydantic", "tyro", "invalid literal", "Errno")
+
+
+def spoken(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of a command run in this process."""
+    code = main(arguments)
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_alone_it_says_what_it_can_do_with_commands_to_try(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = spoken(capsys)
+    assert (code, err) == (0, "")
+    assert "Try:" in out
+    for verb in plugins.members("verbs").values():
+        assert verb.name in out
+        assert verb.summary in out
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=" ".join)
+def test_every_verb_has_help_with_examples(verb: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = spoken(capsys, *verb, "--help")
+    assert code == 0
+    assert "usage:" in out
+    assert f"  vitruvius {' '.join(verb)}" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["lst"], "no command 'lst': did you mean 'list'?"),
+        (["list", "--jsn"], "did you mean '--json'?"),
+        (["list", "kernls"], "no family 'kernls': did you mean 'kernels'?"),
+        (["list", "a", "b"], "'b' is one word too many"),
+    ],
+)
+def test_bad_words_get_one_sentence_and_exit_code_2(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = spoken(capsys, *words)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert len(err.splitlines()) == 1
+    assert not any(noise in err for noise in NOISE)
+
+
+def test_json_is_one_document_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = spoken(capsys, "list", "presets", "--json")
+    assert (code, err) == (0, "")
+    by_name = {preset["name"]: preset for preset in json.loads(out)["presets"]}
+    assert by_name["mnist"]["params"] == 892_938
+    assert by_name["mnist-slim"]["params"] == 204_810
+    assert by_name["vit_base_patch16_224"]["params"] == 86_567_656
+    assert by_name["vit_huge_patch14_224"]["params"] == 632_045_800
+
+
+def test_a_reader_that_leaves_early_is_not_an_error() -> None:
+    command = f"{sys.executable} -m vitruvius list | head -n 1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert done.stderr == ""
+
+
+NO_TORCH = """
+import sys, time
+class NoTorch:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "torch":
+            raise ImportError("torch is imported")
+sys.meta_path.insert(0, NoTorch())
+"""
+LIGHT = [[], ["--help"], ["list"], ["list", "presets"], *([*verb, "--help"] for verb in VERBS)]
+
+
+@pytest.mark.parametrize("words", LIGHT, ids=lambda words: " ".join(words) or "alone")
+def test_help_and_listings_import_no_torch_and_answer_at_once(words: list[str]) -> None:
+    program = (
+        f"{NO_TORCH}from vitruvius.cli import main\n"
+        f"code = main({words!r})\nsys.stderr.write(f'{{time.process_time()}} {{code}}')"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    seconds, code = done.stderr.split()
+    assert code == "0"
+    assert float(seconds) <= 0.4
+
+
+def test_core_and_every_verb_import_without_torch() -> None:
+    names = [path.relative_to(plugins.PACKAGE.parent).with_suffix("") for path in plugins.PACKAGE.rglob("*.py")]
+    light = [".".join(name.parts) for name in names if name.parts[1] in ("core", "verbs") and name.name != "__main__"]
+    program = f"{NO_TORCH}import importlib\n" + "".join(
+        f"importlib.import_module({name.removesuffix('.__init__')!r})\n" for name in light
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_colour_is_left_out_where_it_is_not_wanted() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "vitruvius", "list"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "NO_COLOR": "1"},
+    )
+    assert "\x1b[" not in done.stdout
+
+
+def test_unreadable_files_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from vitruvius.core import tables
+    from vitruvius.core.errors import UserError
+
+    broken = tmp_path / "net.json"
+    broken.write_text("{")
+    with pytest.raises(UserError, match="not JSON.*line 1"):
+        tables.arch(str(broken))

@@ -1,0 +1,5 @@
+"""`python -m vitruvius`."""
+
+from vitruvius.cli import script
+
+script()

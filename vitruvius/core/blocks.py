@@ -1,0 +1,117 @@
+"""What people are shown, as data: text, formulas, tables and figures. `render` and `report` draw them."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from vitruvius.core.config import Strict
+
+Cell = str | int | float | None
+
+
+class Text(Strict):
+    """A sentence or a paragraph."""
+
+    text: str
+    style: Literal["plain", "title", "note", "warning", "error", "good"] = "plain"
+
+
+class Formula(Strict):
+    """A formula in LaTeX, without the dollar signs."""
+
+    latex: str
+
+
+class Table(Strict):
+    """Rows under named columns; floats are shown with four significant digits."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    title: str = ""
+    note: str = ""
+
+
+class Heatmap(Strict):
+    """A matrix as colours."""
+
+    title: str
+    values: tuple[tuple[float, ...], ...]
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    x_label: str = ""
+    y_label: str = ""
+    numbers: bool = True
+    """Write each value into its cell."""
+
+
+class Series(Strict):
+    """One named curve, with an optional band around it."""
+
+    name: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    low: tuple[float, ...] = ()
+    high: tuple[float, ...] = ()
+
+
+class Lines(Strict):
+    """Curves over a common axis."""
+
+    title: str
+    series: tuple[Series, ...]
+    x_label: str
+    y_label: str
+    log_x: bool = False
+    log_y: bool = False
+
+
+class Bars(Strict):
+    """Named quantities side by side."""
+
+    title: str
+    names: tuple[str, ...]
+    values: tuple[float, ...]
+    y_label: str
+
+
+class Scatter(Strict):
+    """Named points: hovering over one in the interactive report says its name."""
+
+    title: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    names: tuple[str, ...]
+    x_label: str
+    y_label: str
+
+
+class Plan(Strict):
+    """A transport plan: `masses[i][j]` goes from supply point i to demand point j."""
+
+    title: str
+    supply: tuple[tuple[float, ...], ...]
+    demand: tuple[tuple[float, ...], ...]
+    masses: tuple[tuple[float, ...], ...]
+
+
+class Graph(Strict):
+    """A directed graph with labelled nodes at given places."""
+
+    title: str
+    nodes: tuple[str, ...]
+    places: tuple[tuple[float, float], ...]
+    edges: tuple[tuple[int, int], ...]
+    labels: tuple[str, ...] = ()
+    """One per edge, or none."""
+
+
+class Pictures(Strict):
+    """A grid of small pictures, values in 0..1: grey (rows of pixels) or colour (rows of RGB triples)."""
+
+    title: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    pixels: tuple[tuple[Sequence[Sequence[float | Sequence[float]]], ...], ...]
+
+
+Figure = Heatmap | Lines | Bars | Scatter | Plan | Graph | Pictures
+Block = Text | Formula | Table | Figure

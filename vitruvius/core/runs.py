@@ -1,0 +1,173 @@
+"""Run folders: `runs/<verb>/<name>/` with config, records, result and manifest; one process at a time.
+
+config.json     everything that was asked, defaults included
+records.jsonl   what happened, append-only
+result.json     the verb's last record
+manifest.json   SHA-256 of each file, versions, threads
+"""
+
+import fcntl
+import json
+import os
+import platform
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any, TypeVar
+
+from vitruvius.core import files
+from vitruvius.core.config import Config, Flags, changed
+from vitruvius.core.errors import UserError, WorkFailed, reason, unknown
+from vitruvius.core.records import Record, Result
+
+C = TypeVar("C", bound=Config)
+MAY_DIFFER = ("epochs", "time_limit")
+"""The fields of a config that a resumed run may change."""
+
+
+class Run:
+    """An open run folder; hold it only inside `opened`."""
+
+    def __init__(self, folder: Path, is_new: bool) -> None:
+        self.folder = folder
+        self.is_new = is_new
+
+    def path(self, name: str) -> Path:
+        """Where a file of this run lies."""
+        return self.folder / name
+
+    def write_config(self, config: Config) -> None:
+        """Record what is done, with every `auto` resolved."""
+        files.write_json(self.path("config.json"), config.model_dump(mode="json"))
+
+    def keep(self, record: Record) -> None:
+        """Append a record, or write the result."""
+        if isinstance(record, Result):
+            files.write_json(self.path("result.json"), record.model_dump(mode="json"))
+        elif record.is_kept:
+            files.append_line(self.path("records.jsonl"), record.line())
+
+    def records(self) -> list[dict[str, Any]]:
+        """The records kept so far."""
+        return files.read_lines(self.path("records.jsonl"))
+
+    def seal(self, environment: dict[str, Any]) -> None:
+        """Write the manifest: what lies in the folder, and what it was made with. The last write of a run."""
+        hashes = files.folder_hashes(self.folder, skip=["manifest.json"])
+        files.write_json(self.path("manifest.json"), {"files": hashes, "environment": environment})
+
+
+@contextmanager
+def opened(verb: str, config: C, flags: Flags) -> Iterator[tuple[Run, C]]:
+    """Open a new run folder, or the one that `--resume` names, for this process alone.
+
+    The config that comes back is the one to follow: on resume the recorded one, with only `epochs` and `time_limit`
+    taken from the new call.
+    """
+    if flags.resume is not None:
+        folder = find(flags.resume, verb, flags.runs)
+        if flags.name is not None and flags.name != folder.name:
+            raise UserError(f"--resume {flags.resume} continues in its own folder: leave --name out")
+    else:
+        name = flags.name or datetime.now().strftime("%Y-%m-%d-%H%M%S")
+        _check_name(name)
+        folder = Path(flags.runs) / verb / name
+    is_new = flags.resume is None
+    if is_new and (folder / "config.json").exists():
+        raise UserError(f"the run {folder} exists: continue it with --resume {folder.name}, or choose another --name")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"cannot make the run folder {folder}: {reason(error)}") from error
+    with _locked(folder):
+        run = Run(folder, is_new)
+        if is_new:
+            run.write_config(config)
+        else:
+            config = _resumed(folder, config)
+        yield run, config
+
+
+def find(text: str, verb: str | None = None, runs: str = "runs") -> Path:
+    """The folder of a run, by path or by name; with a verb, only its runs are looked at."""
+    if (Path(text) / "config.json").is_file():
+        return Path(text)
+    named = sorted(Path(runs).glob(f"{verb or '*'}/*/config.json"))
+    by_name = {path.parent.name: path.parent for path in named}
+    if text in by_name:
+        return by_name[text]
+    raise unknown(f"{verb} run" if verb else "run", text, by_name, f"looked in {runs}/{verb or '*'}/")
+
+
+def verify(folder: Path, name: str) -> Path:
+    """The path of a run's file after comparing it with the manifest; a damaged file is refused by name."""
+    path = folder / name
+    if not path.is_file():
+        raise UserError(f"{folder}: has no {name}; is the run finished?")
+    manifest = folder / "manifest.json"
+    known = files.read_json(manifest)["files"] if manifest.is_file() else {}
+    if name in known and files.sha256(path) != known[name]:
+        raise UserError(f"{path}: its SHA-256 is not the one in manifest.json: the file is damaged or was changed")
+    return path
+
+
+def environment(packages: tuple[str, ...] = ("torch", "numpy", "safetensors"), **more: Any) -> dict[str, Any]:
+    """What a result depends on beside its config: versions and the machine."""
+    versions = {name: metadata.version(name) for name in packages}
+    return {"vitruvius": metadata.version("vitruvius"), "python": platform.python_version(), **versions} | {
+        "machine": platform.machine(),
+        "system": platform.system(),
+        **more,
+    }
+
+
+def _resumed(folder: Path, asked: C) -> C:
+    """The recorded config; what the new call changes beyond `MAY_DIFFER` is refused by name."""
+    recorded = files.read_json(folder / "config.json")
+    defaults = type(asked)().model_dump(mode="json")
+    wanted = asked.model_dump(mode="json")
+    given = {key: value for key, value in wanted.items() if value != defaults[key]}
+    refused = [key for key in changed({key: recorded.get(key) for key in given}, given) if key not in MAY_DIFFER]
+    if refused:
+        pairs = ", ".join(f"{key} was {recorded.get(key)!r}, now {given[key]!r}" for key in refused)
+        raise UserError(f"--resume {folder.name} cannot change {pairs}; only {' and '.join(MAY_DIFFER)} may differ")
+    return type(asked)(**recorded | {key: given[key] for key in MAY_DIFFER if key in given})
+
+
+def _check_name(name: str) -> None:
+    if name in ("", ".", "..") or "/" in name or name.startswith("-") or len(name) > 100:
+        raise UserError(f"--name '{name}': a run's name is one folder name of at most 100 characters")
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """The kernel's lock on a folder, freed even by kill -9; the refusal names who holds it."""
+    try:
+        file = open(folder / ".lock", "a+")  # noqa: SIM115 - held by the `with` below
+    except OSError as error:
+        raise UserError(f"cannot write into {folder}: {reason(error)}") from error
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise UserError(f"{folder} is in use by {_holder(folder)}") from None
+        try:
+            file.truncate(0)
+            file.write(json.dumps({"pid": os.getpid(), "host": socket.gethostname()}))
+            file.flush()
+        except OSError as error:
+            raise WorkFailed(f"cannot write into {folder}: {reason(error)}") from error
+        yield
+
+
+def _holder(folder: Path) -> str:
+    for _ in range(20):  # whoever won the lock a moment ago is still writing its name
+        try:
+            return "process {pid} on {host}".format(**json.loads((folder / ".lock").read_text()))
+        except (OSError, ValueError):
+            time.sleep(0.01)
+    return "another process"

@@ -1,0 +1,40 @@
+"""Ctrl-C and SIGTERM as a wish that the work answers at its next safe point."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+class Stop:
+    """Which signal asked for an end, if any."""
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+
+    def __bool__(self) -> bool:
+        return self.signal is not None
+
+
+@contextmanager
+def on_signals() -> Iterator[Stop]:
+    """Collect the first SIGINT or SIGTERM; a second one ends the program at once, as usual."""
+    stop = Stop()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop  # only the main thread may handle signals; a server stops its work by other means
+        return
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        stop.signal = number
+        for known, handler in before.items():
+            signal.signal(known, handler)
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, ask)
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,143 @@
+"""Networks from presets and files: our own JSON, and the dialect of public ViT benchmarks.
+
+A file holds one network, or a list of `{"name": ..., "arch": {...}, "<column>": accuracy, ...}`. The public dialect
+writes an arch as `{"hidden_dim", "depth", "num_heads": [...], "mlp_ratio": [...]}`, its accuracies in percent.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from vitruvius.core.arch import Arch
+from vitruvius.core.config import Settings, settings
+from vitruvius.core.errors import UserError, unknown
+from vitruvius.core.files import read_json
+from vitruvius.core.plugins import PACKAGE
+
+PUBLIC_FIELDS = {"hidden_dim", "depth", "num_heads", "mlp_ratio"}
+THREE_STAGE_FIELDS = {"base_dim"}
+LONGEST_TABLE = 100_000
+
+
+class Preset(NamedTuple):
+    """A named network that ships with the package."""
+
+    summary: str
+    arch: Arch
+
+
+class Entry(NamedTuple):
+    """A row of a table of networks."""
+
+    name: str
+    arch: Arch
+    columns: dict[str, float | None]  # what the table says of it: accuracies as fractions
+
+
+@cache
+def presets() -> dict[str, Preset]:
+    """The networks of tables/presets.json by name."""
+    rows = read_json(PACKAGE / "tables" / "presets.json")
+    return {name: Preset(row["summary"], Arch(**row["arch"])) for name, row in rows.items()}
+
+
+def arch(name: str, changes: Settings = (), **from_data: Any) -> Arch:
+    """The network that `--arch NAME|FILE.json` and `--set field=value` describe.
+
+    `from_data` (image, channels, classes) holds what the data say; a file or `--set` that says otherwise wins.
+    """
+    if name.endswith(".json"):
+        fields = _arch_fields(read_json(Path(name)), name)
+        fields = {**from_data, **fields}
+    elif name in presets():
+        fields = {**presets()[name].arch.model_dump(exclude_unset=True), **from_data}
+    else:
+        raise unknown("preset", name, presets(), "or a file: NAME.json")
+    return Arch(**{**fields, **settings(changes)})
+
+
+def table(path: Path, **from_data: Any) -> list[Entry]:
+    """The networks of a file with what it says of each; the first fault is named with its position."""
+    rows = read_json(path)
+    if isinstance(rows, dict):
+        rows = rows.get("archs", [{"name": path.stem, "arch": rows}])
+    if not isinstance(rows, list) or not rows:
+        raise UserError(f"{path}: holds no list of networks")
+    if len(rows) > LONGEST_TABLE:
+        raise UserError(f"{path}: {len(rows):,} networks, at most {LONGEST_TABLE:,} are read")
+    entries = [_entry(row, f"{path}: entry {index}", index, from_data) for index, row in enumerate(rows, 1)]
+    _refuse_duplicates(entries, path)
+    return entries
+
+
+def _entry(row: Any, where: str, index: int, from_data: dict[str, Any]) -> Entry:
+    if not isinstance(row, dict) or not isinstance(row.get("arch", row), dict):
+        raise UserError(f"{where}: not a network but {type(row).__name__}")
+    described = row.get("arch", row)
+    try:
+        found = Arch(**{**from_data, **_arch_fields(described, where)})
+    except UserError as error:
+        raise UserError(f"{where}: {str(error).removeprefix(where + ': ')}") from None
+    percent = bool(PUBLIC_FIELDS & described.keys())
+    columns = {key: _accuracy(value, percent, f"{where}: {key}") for key, value in row.items() if _is_column(key, row)}
+    return Entry(str(row.get("name", f"net{index}")), found, columns)
+
+
+def _arch_fields(described: Any, where: str) -> dict[str, Any]:
+    """The fields of an Arch, whichever dialect describes it."""
+    if not isinstance(described, dict):
+        raise UserError(f"{where}: not a network but {type(described).__name__}")
+    if THREE_STAGE_FIELDS & described.keys():
+        raise UserError(f"{where}: a three-stage network (base_dim, pooling between stages) is not a plain ViT")
+    if not PUBLIC_FIELDS & described.keys():
+        return {key: value for key, value in described.items() if key != "summary"}
+    if described.keys() != PUBLIC_FIELDS:
+        strange = sorted(described.keys() ^ PUBLIC_FIELDS)
+        raise UserError(f"{where}: the public dialect has {', '.join(sorted(PUBLIC_FIELDS))}; check {strange[0]}")
+    return _from_public(described, where)
+
+
+def _from_public(described: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The network the makers of public ViT benchmarks trained: biased qkv, mean of the patch tokens, patch 16."""
+    width, depth = described["hidden_dim"], described["depth"]
+    heads, ratios = described["num_heads"], described["mlp_ratio"]
+    if not isinstance(width, int) or not isinstance(heads, list) or not isinstance(ratios, list):
+        raise UserError(f"{where}: hidden_dim must be a whole number, num_heads and mlp_ratio lists")
+    if not all(isinstance(count, int) and count > 0 for count in heads):
+        raise UserError(f"{where}: num_heads must hold positive whole numbers")
+    if not all(isinstance(ratio, int | float) and 0 < ratio <= 64 for ratio in ratios):
+        raise UserError(f"{where}: mlp_ratio must hold numbers above 0 and at most 64")
+    return {
+        "patch": 16,
+        "width": width,
+        "depth": depth,
+        "heads": heads,
+        "head_dim": [width // count for count in heads],
+        "mlp": [int(width * ratio) for ratio in ratios],
+        "pooling": "mean",
+        "qkv_bias": True,
+    }
+
+
+def _is_column(key: str, row: Mapping[str, Any]) -> bool:
+    return "arch" in row and key not in ("name", "arch", "group") and isinstance(row[key], int | float | None)
+
+
+def _accuracy(value: float | None, percent: bool, where: str) -> float | None:
+    """An accuracy as a fraction; the public dialect writes percent."""
+    if value is None or not where.endswith(("acc", "accuracy")):
+        return value
+    fraction = value / 100 if percent else value
+    if not 0 <= fraction <= 1:
+        raise UserError(f"{where}: {value} is not an accuracy ({'percent' if percent else 'a fraction'})")
+    return fraction
+
+
+def _refuse_duplicates(entries: list[Entry], path: Path) -> None:
+    seen: dict[Any, int] = {}
+    for index, entry in enumerate(entries, 1):
+        for key, what in ((entry.name, f"the name '{entry.name}'"), (entry.arch, "the same network")):
+            if key in seen:
+                raise UserError(f"{path}: entries {seen[key]} and {index} have {what}")
+            seen[key] = index

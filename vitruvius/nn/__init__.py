@@ -1,0 +1,1 @@
+"""Networks that an `Arch` describes, as PyTorch modules."""

@@ -1,0 +1,67 @@
+r"""Dot-product attention as modules: one head as the textbook writes it, many heads as one computation.
+
+$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}(QK^T/\sqrt{d_k})\,V$ (Vaswani et al. 2017).
+Shapes: B batch, N tokens, D width, I inner width, H heads, E head width.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from vitruvius import kernels
+from vitruvius.kernels import Mask
+
+
+class ScaledDotProductAttention(nn.Module):
+    """A single head: Q, K and V by linear maps without bias, softmax over the keys, dropout on the weights."""
+
+    def __init__(self, width: int, inner_dim: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.query = nn.Linear(width, inner_dim, bias=False)
+        self.key = nn.Linear(width, inner_dim, bias=False)
+        self.value = nn.Linear(width, inner_dim, bias=False)
+        self.softmax = nn.Softmax(dim=-1)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x_BND: Tensor) -> Tensor:
+        """Each token's mixture of all values, (B, N, inner_dim)."""
+        q_BNI, k_BNI, v_BNI = self.query(x_BND), self.key(x_BND), self.value(x_BND)
+        scores_BNN = q_BNI @ k_BNI.transpose(-2, -1) / q_BNI.shape[-1] ** 0.5
+        return self.dropout(self.softmax(scores_BNN)) @ v_BNI
+
+
+class MultiHeadAttention(nn.Module):
+    """Several heads side by side, then one linear map; equal to `ScaledDotProductAttention` per head."""
+
+    def __init__(
+        self,
+        width: int,
+        heads: int,
+        head_dim: int,
+        kernel: str = "softmax",
+        *,
+        qkv_bias: bool = False,
+        out_bias: bool = True,
+    ) -> None:
+        super().__init__()
+        self.heads, self.head_dim = heads, head_dim
+        self.kernel = kernels.get(kernel)
+        self.qkv = nn.Linear(width, 3 * heads * head_dim, bias=qkv_bias)  # one product instead of three per head
+        self.out = nn.Linear(heads * head_dim, width, bias=out_bias)
+
+    def forward(self, x_BND: Tensor, mask: Mask = None) -> Tensor:
+        """The heads' outputs, concatenated and mapped back to the width."""
+        q_BHNE, k_BHNE, v_BHNE = self.project(x_BND)
+        heads_BHNE = self.kernel.attend(q_BHNE, k_BHNE, v_BHNE, mask)
+        return self.out(heads_BHNE.transpose(1, 2).flatten(2))
+
+    def project(self, x_BND: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values of all heads, each (B, H, N, E)."""
+        B, N, _ = x_BND.shape
+        q, k, v = self.qkv(x_BND).view(B, N, 3, self.heads, self.head_dim).permute(2, 0, 3, 1, 4).unbind(0)
+        return q, k, v
+
+    @torch.no_grad()
+    def copy_heads(self, heads: list[ScaledDotProductAttention]) -> None:
+        """Take the projections of single heads over."""
+        rows = [getattr(head, name).weight for name in ("query", "key", "value") for head in heads]
+        self.qkv.weight.copy_(torch.cat(rows))

@@ -1,0 +1,153 @@
+"""Weights by other people's names: our ViT from and to the layouts of the common public ViTs, as safetensors.
+
+A layout is a table of names, `{i}` standing for the layer. Two things differ beyond names: the public patch map is a
+convolution (D, C, P, P) where ours is linear (D, C P P), and some layouts keep query, key and value apart.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from vitruvius.core.errors import UserError
+from vitruvius.nn.vit import ViT
+
+OURS = (
+    "class_token",
+    "positions",
+    "patch_map.*",
+    "layers.{i}.norm1.*",
+    "layers.{i}.attention.qkv.*",
+    "layers.{i}.attention.out.*",
+    "layers.{i}.norm2.*",
+    "layers.{i}.mlp.0.*",
+    "layers.{i}.mlp.3.*",
+    "norm.*",
+    "head.*",
+)
+LAYOUTS = {
+    "vitruvius": OURS,
+    "timm": (
+        "cls_token",
+        "pos_embed",
+        "patch_embed.proj.*",
+        "blocks.{i}.norm1.*",
+        "blocks.{i}.attn.qkv.*",
+        "blocks.{i}.attn.proj.*",
+        "blocks.{i}.norm2.*",
+        "blocks.{i}.mlp.fc1.*",
+        "blocks.{i}.mlp.fc2.*",
+        "norm.*",
+        "head.*",
+    ),
+    "transformers": (
+        "vit.embeddings.cls_token",
+        "vit.embeddings.position_embeddings",
+        "vit.embeddings.patch_embeddings.projection.*",
+        "vit.layers.{i}.layernorm_before.*",
+        "|".join(f"vit.layers.{{i}}.attention.{part}_proj.*" for part in "qkv"),
+        "vit.layers.{i}.attention.o_proj.*",
+        "vit.layers.{i}.layernorm_after.*",
+        "vit.layers.{i}.mlp.fc1.*",
+        "vit.layers.{i}.mlp.fc2.*",
+        "vit.layernorm.*",
+        "classifier.*",
+    ),
+    # What transformers wrote before version 5, and what most published checkpoints hold.
+    "transformers4": (
+        "vit.embeddings.cls_token",
+        "vit.embeddings.position_embeddings",
+        "vit.embeddings.patch_embeddings.projection.*",
+        "vit.encoder.layer.{i}.layernorm_before.*",
+        "|".join(f"vit.encoder.layer.{{i}}.attention.attention.{part}.*" for part in ("query", "key", "value")),
+        "vit.encoder.layer.{i}.attention.output.dense.*",
+        "vit.encoder.layer.{i}.layernorm_after.*",
+        "vit.encoder.layer.{i}.intermediate.dense.*",
+        "vit.encoder.layer.{i}.output.dense.*",
+        "vit.layernorm.*",
+        "classifier.*",
+    ),
+}
+
+
+def names(model: ViT, layout: str) -> dict[str, tuple[str, ...]]:
+    """For each parameter of a model, its name (or its three names, for q, k and v) in a layout."""
+    patterns = dict(zip(OURS, LAYOUTS[layout], strict=True))
+    found: dict[str, tuple[str, ...]] = {}
+    for name in model.state_dict():
+        words = name.split(".")
+        layer = words[1] if words[0] == "layers" else ""
+        leaf = words[-1] if words[-1] in ("weight", "bias") else ""
+        ours = name.replace(f"layers.{layer}.", "layers.{i}.") if layer else name
+        ours = ours.removesuffix(leaf) + "*" if leaf else ours
+        theirs = patterns[ours].replace("{i}", layer).replace("*", leaf)
+        found[name] = tuple(theirs.split("|"))
+    return found
+
+
+def export(model: ViT, layout: str) -> dict[str, Tensor]:
+    """The weights of a model under the names and in the shapes of a layout."""
+    weights: dict[str, Tensor] = {}
+    for ours, theirs in names(model, layout).items():
+        value = model.state_dict()[ours].detach()
+        if ours == "patch_map.weight" and layout != "vitruvius":
+            value = value.reshape(-1, model.arch.channels, model.arch.patch, model.arch.patch)
+        weights.update(zip(theirs, value.chunk(len(theirs)), strict=True))
+    return {name: value.contiguous() for name, value in weights.items()}
+
+
+def layout_of(weights: Mapping[str, Tensor]) -> str:
+    """Which layout a file's names belong to."""
+    marks = {
+        "vitruvius": "patch_map.weight",
+        "timm": "patch_embed.proj.weight",
+        "transformers": "vit.layers.0.layernorm_before.weight",
+        "transformers4": "vit.encoder.layer.0.layernorm_before.weight",
+    }
+    for layout, mark in marks.items():
+        if mark in weights:
+            return layout
+    some = ", ".join(sorted(weights)[:3])
+    raise UserError(f"weights of no known layout ({', '.join(marks)}): it holds {some}, ...")
+
+
+@torch.no_grad()
+def fill(model: ViT, weights: Mapping[str, Tensor], source: str = "weights", except_head: bool = False) -> None:
+    """Give a model the weights of any known layout; every missing, strange or misshapen entry is named.
+
+    `except_head` leaves the head as it is, for fine-tuning on other classes.
+    """
+    wanted = names(model, layout_of(weights))
+    if except_head:
+        wanted = {ours: theirs for ours, theirs in wanted.items() if not ours.startswith("head.")}
+        weights = {name: value for name, value in weights.items() if not name.startswith(("head.", "classifier."))}
+    known = {name for theirs in wanted.values() for name in theirs}
+    _refuse(source, "lacks", sorted(known - weights.keys()))
+    _refuse(source, "has unexpected", sorted(weights.keys() - known))
+    state = model.state_dict()
+    for ours, theirs in wanted.items():
+        value = torch.cat([weights[name] for name in theirs])
+        if value.numel() != state[ours].numel() or len(value) != len(state[ours]):
+            shapes = f"{tuple(value.shape)}, the network needs {tuple(state[ours].shape)}"
+            raise UserError(f"{source}: {' + '.join(theirs)} has shape {shapes}")
+        state[ours].copy_(value.reshape(state[ours].shape))
+
+
+def read(path: Path) -> dict[str, Tensor]:
+    """The tensors of a safetensors file; pickles are refused unread."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    if path.suffix != ".safetensors":
+        raise UserError(f"{path}: weights are read from .safetensors only; a pickle (.pt, .pth, .bin) can run code")
+    try:
+        return load_file(path)
+    except (OSError, SafetensorError, ValueError) as error:
+        raise UserError(f"{path}: not a readable safetensors file: {error}") from error
+
+
+def _refuse(source: str, what: str, entries: list[str]) -> None:
+    if entries:
+        more = f" and {len(entries) - 3} more" if len(entries) > 3 else ""
+        raise UserError(f"{source}: {what} {', '.join(entries[:3])}{more}")

@@ -1,0 +1,90 @@
+"""Where a model looks: attention weights of every layer and head, rollout, mean attention distance.
+
+The weights are computed again from the same queries and keys by removable hooks; the model keeps its fast path.
+Shapes: B batch, L layers, H heads, N tokens, n patches.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from vitruvius.nn.attention import MultiHeadAttention
+from vitruvius.nn.vit import ViT
+
+
+@contextmanager
+def recorded(model: nn.Module) -> Iterator[list[Tensor]]:
+    """Inside, every forward pass appends the attention weights of each layer, (B, H, N, N); then the hooks are gone."""
+    weights: list[Tensor] = []
+
+    def record(module: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        x_BND, mask = inputs[0], inputs[1] if len(inputs) > 1 else None
+        q, k, _ = module.project(x_BND)
+        weights.append(module.kernel.weights(q, k, mask))
+
+    modules = [module for module in model.modules() if isinstance(module, MultiHeadAttention)]
+    hooks = [module.register_forward_hook(record) for module in modules]
+    try:
+        yield weights
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def attention(model: nn.Module, images_BCHW: Tensor) -> list[Tensor]:
+    """The attention weights of each layer, (B, H, N, N), in evaluation mode and without gradients."""
+    training = model.training
+    model.eval()
+    try:
+        with torch.no_grad(), recorded(model) as weights:
+            model(images_BCHW)
+    finally:
+        model.train(training)
+    return weights
+
+
+def rollout(weights: list[Tensor]) -> Tensor:
+    r"""Attention rollout (Abnar and Zuidema 2020): $\prod_l \tfrac12(\bar A_l + I)$, heads averaged; (B, N, N)."""
+    flow_BNN = torch.eye(weights[0].shape[-1], dtype=weights[0].dtype).expand(len(weights[0]), -1, -1)
+    for layer_BHNN in weights:
+        mixed = (layer_BHNN.mean(1) + torch.eye(layer_BHNN.shape[-1], dtype=layer_BHNN.dtype)) / 2
+        flow_BNN = mixed / mixed.sum(-1, keepdim=True) @ flow_BNN
+    return flow_BNN
+
+
+def saliency(model: ViT, weights_BNN: Tensor) -> Tensor:
+    """How much each patch counts for what the head reads, as a square grid that sums to 1: (B, rows, rows)."""
+    skip = int(model.arch.class_token)
+    rows = model.arch.image // model.arch.patch
+    seen = weights_BNN[:, 0, skip:] if model.arch.pooling == "cls" else weights_BNN[:, skip:, skip:].mean(1)
+    return (seen / seen.sum(-1, keepdim=True)).reshape(-1, rows, rows)
+
+
+def distances(model: ViT, weights: list[Tensor]) -> Tensor:
+    """Mean attention distance in pixels per layer and head (Dosovitskiy et al. 2021, figure 7); (L, H).
+
+    For each patch the distance to all patches, weighted by attention between patches; the class token is left out.
+    Layers with fewer heads than the widest are filled with NaN.
+    """
+    skip = int(model.arch.class_token)
+    rows = model.arch.image // model.arch.patch
+    places = torch.cartesian_prod(torch.arange(rows), torch.arange(rows)).to(weights[0].dtype)
+    apart_nn = model.arch.patch * torch.cdist(places, places)
+    found = torch.full((len(weights), max(layer.shape[1] for layer in weights)), torch.nan)
+    for index, layer_BHNN in enumerate(weights):
+        patch_BHnn = layer_BHNN[:, :, skip:, skip:]
+        total = patch_BHnn.sum(-1).clamp_min(torch.finfo(patch_BHnn.dtype).tiny)
+        mean_BHn = (patch_BHnn * apart_nn).sum(-1) / total
+        found[index, : layer_BHNN.shape[1]] = mean_BHn.mean((0, 2))
+    return found
+
+
+def position_similarity(model: ViT) -> Tensor:
+    """Cosine similarity between the position embeddings of all patches, (n, n)."""
+    assert model.positions is not None, "the model has no positions"
+    table_nD = model.positions[0, int(model.arch.class_token) :].detach()
+    unit = table_nD / table_nD.norm(dim=1, keepdim=True).clamp_min(torch.finfo(table_nD.dtype).tiny)
+    return unit @ unit.T

@@ -1,0 +1,151 @@
+"""The Vision Transformer that an `Arch` describes (Dosovitskiy et al. 2021).
+
+Shapes: B batch, C channels, P patch side, n patches, N tokens, D width, K classes.
+"""
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from vitruvius.core import cost
+from vitruvius.core.arch import Arch, Layer
+from vitruvius.nn.attention import MultiHeadAttention
+
+ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
+    "gelu": nn.GELU,
+    "gelu_tanh": lambda: nn.GELU(approximate="tanh"),
+    "relu": nn.ReLU,
+    "silu": nn.SiLU,
+}
+
+
+class EncoderLayer(nn.Module):
+    """A pre-norm layer: norm, attention, dropout, residual; norm, MLP, dropout, residual."""
+
+    def __init__(self, arch: Arch, layer: Layer) -> None:
+        super().__init__()
+        width = arch.width
+        self.norm1 = nn.LayerNorm(width, eps=arch.norm_eps)
+        self.attention = MultiHeadAttention(
+            width, layer.heads, layer.head_dim, arch.kernel, qkv_bias=arch.qkv_bias, out_bias=arch.out_bias
+        )
+        self.dropout = nn.Dropout(arch.dropout)
+        self.norm2 = nn.LayerNorm(width, eps=arch.norm_eps)
+        self.mlp = nn.Sequential(
+            nn.Linear(width, layer.mlp),
+            ACTIVATIONS[arch.activation](),
+            nn.Dropout(arch.dropout),
+            nn.Linear(layer.mlp, width),
+            nn.Dropout(arch.dropout),
+        )
+
+    def forward(self, x_BND: Tensor) -> Tensor:
+        """The tokens after this layer."""
+        x_BND = x_BND + self.dropout(self.attention(self.norm1(x_BND)))
+        return x_BND + self.mlp(self.norm2(x_BND))
+
+
+class ViT(nn.Module):
+    """Patches by one linear map, a pre-norm encoder, a linear head on the class token or the mean of the patches."""
+
+    def __init__(self, arch: Arch) -> None:
+        cost.refuse_if_too_big(arch)
+        super().__init__()
+        self.arch = arch
+        self.patch_map = nn.Linear(arch.patch_dim, arch.width)
+        self.class_token = nn.Parameter(torch.empty(1, 1, arch.width)) if arch.class_token else None
+        if arch.positions == "learned":
+            self.positions: Tensor | None = nn.Parameter(torch.empty(1, arch.tokens, arch.width))
+        elif arch.positions == "sinusoidal":
+            self.register_buffer("positions", sinusoidal(arch.tokens, arch.width)[None], persistent=False)
+        else:
+            self.positions = None
+        self.dropout = nn.Dropout(arch.dropout)
+        self.layers = nn.ModuleList(EncoderLayer(arch, layer) for layer in arch.layers)
+        self.norm = nn.LayerNorm(arch.width, eps=arch.norm_eps)
+        self.head = nn.Linear(arch.width, arch.classes)
+        self._initialise()
+
+    def forward(self, image_BCHW: Tensor) -> Tensor:
+        """Class scores (logits), (B, K)."""
+        return self.head(self.features(image_BCHW))
+
+    def features(self, image_BCHW: Tensor) -> Tensor:
+        """What the head reads, (B, D)."""
+        return self.pool(self.encode(self.embed(image_BCHW)))
+
+    def embed(self, image_BCHW: Tensor) -> Tensor:
+        """Patch tokens behind the class token, with positions, (B, N, D)."""
+        x_BND = self.patch_map(patches(image_BCHW, self.arch.patch))
+        if self.class_token is not None:
+            x_BND = torch.cat([self.class_token.expand(len(x_BND), -1, -1), x_BND], dim=1)
+        if self.positions is not None:
+            x_BND = x_BND + self.positions
+        return self.dropout(x_BND)
+
+    def encode(self, x_BND: Tensor) -> Tensor:
+        """The tokens after all layers and the final norm."""
+        for layer in self.layers:
+            x_BND = layer(x_BND)
+        return self.norm(x_BND)
+
+    def pool(self, x_BND: Tensor) -> Tensor:
+        """One vector per image: the class token, or the mean of the patch tokens (the class token left out)."""
+        return x_BND[:, 0] if self.arch.pooling == "cls" else x_BND[:, int(self.arch.class_token) :].mean(1)
+
+    def _initialise(self) -> None:
+        """Truncated normal of deviation 0.02 for linear maps, class token and positions, zero biases.
+
+        The patch map keeps PyTorch's default, as the convolution it stands for does in public ViTs.
+        """
+        for token in (self.class_token, self.positions):
+            if isinstance(token, nn.Parameter):
+                nn.init.trunc_normal_(token, std=0.02)
+        for module in (*self.layers.modules(), self.head):
+            if isinstance(module, nn.Linear):
+                nn.init.trunc_normal_(module.weight, std=0.02)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+
+
+def build(arch: Arch, seed: int) -> ViT:
+    """The network of an Arch with weights drawn from a seed; the global RNG is left as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return ViT(arch)
+
+
+def patches(image_BCHW: Tensor, side: int) -> Tensor:
+    """Flattened square patches in reading order, each as a convolution reads it (channel, row, column): (B, n, C P P).
+
+    >>> patches(torch.arange(16.0).view(1, 1, 4, 4), 2)[0, 1].tolist()
+    [2.0, 3.0, 6.0, 7.0]
+    """
+    B, C, height, width = image_BCHW.shape
+    rows, columns = height // side, width // side
+    grid = image_BCHW.reshape(B, C, rows, side, columns, side).permute(0, 2, 4, 1, 3, 5)
+    return grid.reshape(B, rows * columns, C * side * side)
+
+
+def unpatch(patches_BnP: Tensor, side: int, channels: int) -> Tensor:
+    """The image that patches came from: the inverse of `patches`, for square images."""
+    B, n, _ = patches_BnP.shape
+    rows = math.isqrt(n)
+    grid = patches_BnP.reshape(B, rows, rows, channels, side, side).permute(0, 3, 1, 4, 2, 5)
+    return grid.reshape(B, channels, rows * side, rows * side)
+
+
+def sinusoidal(tokens: int, width: int) -> Tensor:
+    r"""The position table of Vaswani et al. (2017): $\sin(p/10000^{2i/D})$ and $\cos$ of the same, interleaved; (N, D).
+
+    >>> sinusoidal(2, 4)[0].tolist()
+    [0.0, 1.0, 0.0, 1.0]
+    """
+    place_N1 = torch.arange(tokens, dtype=torch.float64)[:, None]
+    frequency = torch.exp(-math.log(10_000.0) * torch.arange(0, width, 2, dtype=torch.float64) / width)
+    table_ND = torch.empty(tokens, width, dtype=torch.float64)
+    table_ND[:, 0::2] = torch.sin(place_N1 * frequency)
+    table_ND[:, 1::2] = torch.cos(place_N1 * frequency)[:, : width // 2]
+    return table_ND.to(torch.get_default_dtype())

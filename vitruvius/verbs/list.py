@@ -1,0 +1,89 @@
+"""What there is: kernels, data sets, presets and every other family, one line each.
+
+vitruvius list
+vitruvius list presets
+"""
+
+from collections.abc import Iterable, Iterator
+
+from vitruvius.core import config, cost, plugins, records, tables
+from vitruvius.core.blocks import Block, Table
+from vitruvius.core.config import Positional
+from vitruvius.core.errors import unknown
+
+FAMILIES = ("kernels", "datasets", "objectives", "proxies", "checks", "lessons", "verbs")
+
+
+class Config(config.Config):
+    """Which family to list."""
+
+    family: Positional[str] = "all"
+    """kernels, datasets, presets, ...; all of them by default."""
+
+
+class Member(config.Strict):
+    """One member of a family."""
+
+    name: str
+    summary: str
+
+
+class Preset(Member):
+    """A network that ships with the package, with what it costs."""
+
+    params: int
+    macs: int
+    """Multiply-adds of one forward pass of one image."""
+    weight_bytes: int
+    activation_bytes: int
+    """What training keeps of one image for the backward pass."""
+
+
+class Result(records.Result):
+    """The members of each family."""
+
+    families: dict[str, tuple[Member, ...]]
+    presets: tuple[Preset, ...]
+
+    def view(self) -> Iterable[Block]:
+        for family, found in self.families.items():
+            yield Table(title=family, columns=("name", "what it is"), rows=tuple((m.name, m.summary) for m in found))
+        if self.presets:
+            yield Table(
+                title="presets",
+                columns=("name", "parameters", "multiply-adds", "weights MiB", "training MiB per image", "what it is"),
+                rows=tuple(_row(preset) for preset in self.presets),
+            )
+
+
+def run(config: Config) -> Iterator[records.Record]:
+    """List one family, or all."""
+    present = [family for family in FAMILIES if (plugins.PACKAGE / family).is_dir()]
+    if config.family not in ("all", "presets", *present):
+        raise unknown("family", config.family, ["all", "presets", *present])
+    wanted = present if config.family == "all" else [family for family in present if family == config.family]
+    families = {
+        family: tuple(Member(name=m.name, summary=m.summary) for m in plugins.members(family).values())
+        for family in wanted
+    }
+    shown = config.family in ("all", "presets")
+    yield Result(families=families, presets=tuple(map(_preset, tables.presets())) if shown else ())
+
+
+def _preset(name: str) -> Preset:
+    summary, arch = tables.presets()[name]
+    params, macs, weight_bytes, activation_bytes = cost.cost(arch)
+    return Preset(
+        name=name,
+        summary=summary,
+        params=params,
+        macs=macs,
+        weight_bytes=weight_bytes,
+        activation_bytes=activation_bytes,
+    )
+
+
+def _row(preset: Preset) -> tuple[str | int | float, ...]:
+    mib = 2**20
+    weights, kept = preset.weight_bytes / mib, preset.activation_bytes / mib
+    return preset.name, preset.params, preset.macs, weights, kept, preset.summary
