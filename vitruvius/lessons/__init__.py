@@ -1,0 +1,141 @@
+"""Lessons: computations worked as on a board and proved by a second method. A member is one module with
+
+- `SUBJECT`: the heading it stands under, one of `SUBJECTS`;
+- `Question`: a `lessons.Question`, whose defaults are the assignment's numbers (exact fields are `Exact`);
+- `solve(question) -> Iterator[Step | Answer]`: the steps in order, the `Answer` last;
+- `prove(question, answer) -> Iterator[Proof]`: independent computations that judge the answer.
+
+Laws, tested over the folder: a lesson runs on its defaults; everything is JSON-able; all proofs pass; **changing any
+numeric entry of the answer by one part in a million makes a proof fail** (an entry estimated by Monte Carlo: by five
+of its standard errors).
+"""
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Protocol, cast
+
+from pydantic import BeforeValidator, ConfigDict, PlainSerializer
+
+from vitruvius.core import plugins
+from vitruvius.core.blocks import Block, Figure, Formula, Text
+from vitruvius.core.config import Strict
+from vitruvius.core.records import Record
+
+SUBJECTS = (
+    "attention",
+    "vision transformers",
+    "autoencoders",
+    "training",
+    "recurrent nets and graphs",
+    "zero-cost ranking",
+)
+
+Value = Any
+"""A number (int, float, Fraction), a word, a bool, or lists and string-keyed dicts of values."""
+
+
+def exact(value: Any) -> Any:
+    """A number as the fraction it is written as: 0.6 is 3/5, "8/9" is 8/9.
+
+    >>> exact(0.6), exact("8/9"), exact(2)
+    (Fraction(3, 5), Fraction(8, 9), Fraction(2, 1))
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return value
+    try:
+        return Fraction(str(value))
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(f"'{value}' is not a number") from None
+
+
+def plain(value: Value) -> Any:
+    """A value as JSON holds it: fractions as "8/9", whole ones as integers, floats with 12 significant digits.
+
+    >>> plain({"a": [Fraction(8, 9), Fraction(2), 1 / 3]})
+    {'a': ['8/9', 2, 0.333333333333]}
+    """
+    if isinstance(value, Fraction):
+        return value.numerator if value.denominator == 1 else str(value)
+    if isinstance(value, bool | int | str) or value is None:
+        return value
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if hasattr(value, "tolist"):  # tensors and arrays
+        return plain(value.tolist())
+    if isinstance(value, Iterable):
+        return [plain(item) for item in value]
+    return float(f"{float(value):.12g}")
+
+
+Exact = Annotated[Fraction, BeforeValidator(exact), PlainSerializer(plain)]
+Vector = tuple[Exact, ...]
+Matrix = tuple[Vector, ...]
+
+
+class Question(Strict):
+    """What a lesson is asked; the defaults are the assignment's own numbers."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+
+class Step(Record):
+    """One line on the board: what is done, its formula, what comes out, perhaps a figure."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+    is_data: ClassVar[bool] = True
+    says: str
+    formula: str = ""
+    """LaTeX, with the numbers filled in."""
+    value: Annotated[Value, PlainSerializer(plain)] = None
+    figure: Figure | None = None
+
+    def view(self) -> Iterable[Block]:
+        yield Text(text=self.says)
+        if self.formula:
+            yield Formula(latex=self.formula)
+        if self.figure is not None:
+            yield self.figure
+
+
+class Answer(Record):
+    """What came out, by field name."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+    is_data: ClassVar[bool] = True
+    fields: Annotated[dict[str, Value], PlainSerializer(plain)]
+    standard_errors: dict[str, float] = {}
+    """Of the fields (by path, 'outputs.0') that are Monte-Carlo estimates."""
+
+    def __getitem__(self, field: str) -> Any:
+        return self.fields[field]
+
+
+class Proof(Record):
+    """The verdict of a second computation."""
+
+    is_data: ClassVar[bool] = True
+    name: str
+    method: str
+    """How it was computed again: autograd, brute force, duality, ..."""
+    passed: bool
+    detail: str
+
+    def view(self) -> Iterable[Block]:
+        mark = "proved" if self.passed else "NOT PROVED"
+        yield Text(text=f"{mark}: {self.name} ({self.method}): {self.detail}", style="good" if self.passed else "error")
+
+
+class Lesson(Protocol):
+    """What a lesson's module offers."""
+
+    SUBJECT: str
+    Question: type[Question]
+
+    def solve(self, question: Any) -> Iterator[Step | Answer]: ...
+
+    def prove(self, question: Any, answer: Answer) -> Iterator[Proof]: ...
+
+
+def get(name: str) -> Lesson:
+    """The lesson of that name."""
+    return cast(Lesson, plugins.module("lessons", name))

@@ -1,0 +1,61 @@
+"""Verdicts: does a second computation give the same values?"""
+
+from typing import Any
+
+from vitruvius.lessons import Proof, Value
+
+
+def agree(name: str, method: str, claimed: Value, found: Value, tolerance: float = 1e-9) -> Proof:
+    """The proof that two values are the same, entry by entry, to a relative (below 1: absolute) tolerance.
+
+    >>> agree("sum", "by hand", [1.0, 2.0], [1.0, 2.000001]).passed
+    False
+    """
+    left, right = leaves(claimed), leaves(found)
+    if left.keys() != right.keys():
+        missing = sorted(left.keys() ^ right.keys())[:3]
+        return Proof(name=name, method=method, passed=False, detail=f"different entries: {', '.join(missing)}")
+    gap, worst = 0.0, ""
+    for path, value in left.items():
+        difference = _difference(value, right[path])
+        if not difference <= gap:  # also true for NaN
+            gap, worst = difference, path
+    passed = gap <= tolerance
+    where = "" if passed else f" at {worst or 'the value'}: {left[worst]} against {right[worst]}"
+    detail = f"{len(left)} entries, largest difference {gap:.1e}{where}"
+    return Proof(name=name, method=method, passed=passed, detail=detail)
+
+
+def holds(name: str, method: str, passed: bool, detail: str) -> Proof:
+    """The proof that a statement is true; the detail gives its numbers."""
+    return Proof(name=name, method=method, passed=bool(passed), detail=detail)
+
+
+def within(name: str, method: str, claimed: float, estimate: float, standard_error: float, limit: float = 4.0) -> Proof:
+    """The proof that a Monte-Carlo estimate lies within `limit` standard errors of the claim."""
+    away = abs(float(claimed) - estimate) / standard_error
+    detail = f"estimate {estimate:.6g} with standard error {standard_error:.2g}, {away:.1f} of them from {float(claimed):.6g}"
+    return Proof(name=name, method=method, passed=away <= limit, detail=detail)
+
+
+def leaves(value: Value, path: str = "") -> dict[str, Any]:
+    """The entries of a nested value by path.
+
+    >>> leaves({"a": [1, 2], "b": "x"})
+    {'a.0': 1, 'a.1': 2, 'b': 'x'}
+    """
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, dict):
+        items = [(str(key), item) for key, item in value.items()]
+    elif isinstance(value, list | tuple):
+        items = [(str(index), item) for index, item in enumerate(value)]
+    else:
+        return {path: value}
+    return {key: leaf for name, item in items for key, leaf in leaves(item, f"{path}.{name}" if path else name).items()}
+
+
+def _difference(claimed: Any, found: Any) -> float:
+    if isinstance(claimed, str | bool | None) or isinstance(found, str | bool | None):
+        return 0.0 if claimed == found else float("inf")
+    return abs(float(claimed) - float(found)) / max(1.0, abs(float(found)))
