@@ -24,6 +24,7 @@ from vitruvius.core.records import Record
 SUBJECTS = (
     "attention",
     "vision transformers",
+    "convolution",
     "autoencoders",
     "training",
     "recurrent nets and graphs",

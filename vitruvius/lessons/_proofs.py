@@ -5,8 +5,12 @@ from typing import Any
 from vitruvius.lessons import Proof, Value
 
 
+SLACK = 1e-12
+"""Absolute difference that is rounding, whatever the size of the values."""
+
+
 def agree(name: str, method: str, claimed: Value, found: Value, tolerance: float = 1e-9) -> Proof:
-    """The proof that two values are the same, entry by entry, to a relative (below 1: absolute) tolerance.
+    """The proof that two values are the same, entry by entry, to a relative tolerance.
 
     >>> agree("sum", "by hand", [1.0, 2.0], [1.0, 2.000001]).passed
     False
@@ -34,7 +38,7 @@ def holds(name: str, method: str, passed: bool, detail: str) -> Proof:
 def within(name: str, method: str, claimed: float, estimate: float, standard_error: float, limit: float = 4.0) -> Proof:
     """The proof that a Monte-Carlo estimate lies within `limit` standard errors of the claim."""
     away = abs(float(claimed) - estimate) / standard_error
-    detail = f"estimate {estimate:.6g} with standard error {standard_error:.2g}, {away:.1f} of them from {float(claimed):.6g}"
+    detail = f"estimate {estimate:.6g} +- {standard_error:.2g} (standard error), {away:.1f} of these from {claimed:.6g}"
     return Proof(name=name, method=method, passed=away <= limit, detail=detail)
 
 
@@ -58,4 +62,5 @@ def leaves(value: Value, path: str = "") -> dict[str, Any]:
 def _difference(claimed: Any, found: Any) -> float:
     if isinstance(claimed, str | bool | None) or isinstance(found, str | bool | None):
         return 0.0 if claimed == found else float("inf")
-    return abs(float(claimed) - float(found)) / max(1.0, abs(float(found)))
+    gap = abs(float(claimed) - float(found))
+    return 0.0 if gap <= SLACK else gap / max(abs(float(claimed)), abs(float(found)))
