@@ -12,6 +12,8 @@ from vitruvius.core.errors import UserError
 
 FLOAT = 4
 """Bytes of a float32."""
+PAIRWISE_TOKENS = 64
+"""Up to this many tokens softmax and quadratic attention are faster when they keep their weights."""
 TRAINING_COPIES = 4
 """Weights, gradients and the two moments of AdamW."""
 
@@ -72,12 +74,13 @@ def cost(arch: Arch) -> Cost:
 def attention_macs(kernel: str, tokens: int, layer: Layer) -> int:
     """Multiply-adds of the attention products themselves, all heads of one layer, one image.
 
-    The pairwise kernels weigh every key for every query, $2 N^2 d$ per head; `linear` contracts keys and values
-    first, $2 N d (d + 1)$, the extra column being the normaliser.
+    Pairwise kernels compare every query with every key and weigh every value, $2 N^2 d$ per head; `hardmax` picks its
+    value, `quadratic` compares vectors one longer, and `linear` contracts keys with values first.
     """
+    heads, dim = layer.heads, layer.head_dim
     if kernel == "linear":
-        return layer.heads * 2 * tokens * layer.head_dim * (layer.head_dim + 1)
-    return layer.heads * 2 * tokens**2 * layer.head_dim
+        return heads * tokens * dim * (2 * dim + 1)
+    return heads * tokens**2 * {"hardmax": dim, "quadratic": 2 * dim + 1}.get(kernel, 2 * dim)
 
 
 def activation_bytes(arch: Arch) -> int:
@@ -89,7 +92,7 @@ def activation_bytes(arch: Arch) -> int:
         inner = layer.heads * layer.head_dim
         kept += 4 * tokens * width + 4 * tokens  # input and output of both norms, their means and deviations
         kept += 4 * tokens * inner  # q, k, v and the heads' joint output
-        kept += layer.heads * tokens**2 if arch.kernel not in ("linear", "quadratic") else tokens * inner
+        kept += _kept_by_kernel(arch.kernel, tokens, layer)
         kept += 2 * tokens * layer.mlp  # before and after the activation
         masks += 2 * tokens * width + tokens * layer.mlp
     return FLOAT * (kept + (masks if arch.dropout else 0))
@@ -114,6 +117,20 @@ def refuse_if_too_big(arch: Arch, batch: int = 0) -> None:
 def memory_bytes() -> int:
     """Memory of this machine."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _kept_by_kernel(kernel: str, tokens: int, layer: Layer) -> int:
+    """Floats that attention itself keeps beside q, k, v and its output; factors of whole terms were measured."""
+    pairs, rows, inner = layer.heads * tokens**2, layer.heads * tokens, layer.heads * tokens * layer.head_dim
+    if kernel == "hardmax":
+        return 2 * rows  # the chosen indices
+    if kernel == "linear":
+        return 5 * inner + rows + layer.heads * layer.head_dim * (layer.head_dim + 1)
+    if kernel == "graph":
+        return 17 * pairs // 4
+    if tokens > PAIRWISE_TOKENS:  # the fused softmax and the routes that compute again keep nothing per pair
+        return rows if kernel == "softmax" else inner + inner // 4
+    return pairs if kernel == "softmax" else 3 * pairs
 
 
 def _attention_part(arch: Arch, layer: Layer, name: str) -> Part:

@@ -15,7 +15,8 @@ from vitruvius.core.errors import UserError, unknown
 from vitruvius.core.files import read_json
 from vitruvius.core.plugins import PACKAGE
 
-PUBLIC_FIELDS = {"hidden_dim", "depth", "num_heads", "mlp_ratio"}
+PUBLIC_FIELDS = {"hidden_dim", "num_heads", "mlp_ratio"}
+"""What only the public dialect writes; both write `depth`."""
 THREE_STAGE_FIELDS = {"base_dim"}
 LONGEST_TABLE = 100_000
 
@@ -92,9 +93,10 @@ def _arch_fields(described: Any, where: str) -> dict[str, Any]:
         raise UserError(f"{where}: a three-stage network (base_dim, pooling between stages) is not a plain ViT")
     if not PUBLIC_FIELDS & described.keys():
         return {key: value for key, value in described.items() if key != "summary"}
-    if described.keys() != PUBLIC_FIELDS:
-        strange = sorted(described.keys() ^ PUBLIC_FIELDS)
-        raise UserError(f"{where}: the public dialect has {', '.join(sorted(PUBLIC_FIELDS))}; check {strange[0]}")
+    strange = sorted(described.keys() ^ (PUBLIC_FIELDS | {"depth"}))
+    if strange:
+        what = "is missing" if strange[0] in PUBLIC_FIELDS | {"depth"} else "is not known"
+        raise UserError(f"{where}: the public dialect is depth, hidden_dim, mlp_ratio, num_heads: {strange[0]} {what}")
     return _from_public(described, where)
 
 

@@ -4,7 +4,6 @@ from typing import Any
 
 from vitruvius.lessons import Proof, Value
 
-
 SLACK = 1e-12
 """Absolute difference that is rounding, whatever the size of the values."""
 

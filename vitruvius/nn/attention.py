@@ -4,11 +4,15 @@ $\mathrm{Attention}(Q, K, V) = \mathrm{softmax}(QK^T/\sqrt{d_k})\,V$ (Vaswani et
 Shapes: B batch, N tokens, D width, I inner width, H heads, E head width.
 """
 
+from typing import TYPE_CHECKING
+
 import torch
 from torch import Tensor, nn
 
 from vitruvius import kernels
-from vitruvius.kernels import Mask
+
+if TYPE_CHECKING:
+    from vitruvius.kernels import Mask
 
 
 class ScaledDotProductAttention(nn.Module):
@@ -48,7 +52,7 @@ class MultiHeadAttention(nn.Module):
         self.qkv = nn.Linear(width, 3 * heads * head_dim, bias=qkv_bias)  # one product instead of three per head
         self.out = nn.Linear(heads * head_dim, width, bias=out_bias)
 
-    def forward(self, x_BND: Tensor, mask: Mask = None) -> Tensor:
+    def forward(self, x_BND: Tensor, mask: "Mask" = None) -> Tensor:
         """The heads' outputs, concatenated and mapped back to the width."""
         q_BHNE, k_BHNE, v_BHNE = self.project(x_BND)
         heads_BHNE = self.kernel.attend(q_BHNE, k_BHNE, v_BHNE, mask)

@@ -1,0 +1,51 @@
+r"""A small recurrent net: $h_t = \sigma(W x_t + U h_{t-1})$ and $y_t = V h_t$ with the logistic sigmoid, no biases.
+
+Shapes: B sequences, T time steps, I inputs, H hidden units, O outputs.
+"""
+
+from torch import Tensor, nn
+
+from vitruvius.core.errors import UserError
+
+
+class RNN(nn.Module):
+    """The net unrolled over time; a window cuts the gradient, never the values."""
+
+    def __init__(self, inputs: int, hidden: int, outputs: int) -> None:
+        super().__init__()
+        self.w = nn.Linear(inputs, hidden, bias=False)
+        self.u = nn.Linear(hidden, hidden, bias=False)
+        self.v = nn.Linear(hidden, outputs, bias=False)
+
+    def forward(self, x_BTI: Tensor, start_BH: Tensor | None = None, window: int | None = None) -> list[Tensor]:
+        """The outputs (B, O) of all time steps; `start_BH` is the state before the first, zero by default.
+
+        With a window (truncated back-propagation through time, Williams and Peng 1990) the gradient of each output
+        reaches its own time step and the `window - 1` before it.
+        """
+        hidden = self.unroll(x_BTI, start_BH)
+        if window is not None:
+            hidden = self._detached_before(window, hidden, x_BTI, start_BH)
+        return [self.v(h_BH) for h_BH in hidden]
+
+    def unroll(self, x_BTI: Tensor, start_BH: Tensor | None = None) -> list[Tensor]:
+        """The hidden states (B, H) of all time steps, each a node of one graph."""
+        h_BH = x_BTI.new_zeros(len(x_BTI), self.u.in_features) if start_BH is None else start_BH
+        states = []
+        for x_BI in x_BTI.unbind(1):
+            h_BH = (self.w(x_BI) + self.u(h_BH)).sigmoid()
+            states.append(h_BH)
+        return states
+
+    def _detached_before(
+        self, window: int, hidden: list[Tensor], x_BTI: Tensor, start_BH: Tensor | None
+    ) -> list[Tensor]:
+        """The same states, each computed again from the detached state `window` steps earlier."""
+        if window < 1:
+            raise UserError(f"window {window}: the gradient needs at least 1 time step")
+        again = []
+        for t in range(len(hidden)):
+            first = max(0, t + 1 - window)
+            before = hidden[first - 1].detach() if first else start_BH
+            again.append(self.unroll(x_BTI[:, first : t + 1], before)[-1])
+        return again
