@@ -48,6 +48,8 @@ class Arch(Strict):
     positions: Literal["learned", "sinusoidal", "none"] = "learned"
     qkv_bias: bool = False
     out_bias: bool = True
+    init: Literal["torch", "public"] = "torch"
+    """First weights: PyTorch's own with unit-normal class token and positions, or the 0.02 of public ViTs."""
     kernel: str = "softmax"
     """How attention weighs values: a file of kernels/."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0

@@ -113,5 +113,16 @@ class Pictures(Strict):
     pixels: tuple[tuple[Sequence[Sequence[float | Sequence[float]]], ...], ...]
 
 
-Figure = Heatmap | Lines | Bars | Scatter | Plan | Graph | Pictures
+Chart = Heatmap | Lines | Bars | Scatter | Plan | Graph | Pictures
+
+
+class Panels(Strict):
+    """Several figures as one picture, in rows of `columns`."""
+
+    title: str
+    figures: tuple[Chart, ...]
+    columns: int = 2
+
+
+Figure = Chart | Panels
 Block = Text | Formula | Table | Figure

@@ -8,15 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    GetCoreSchemaHandler,
-    ValidationError,
-    ValidatorFunctionWrapHandler,
-)
-from pydantic_core import CoreSchema, core_schema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from tyro.conf import Positional
 
 from vitruvius.core.errors import UserError, unknown
@@ -29,17 +21,12 @@ class Strict(BaseModel):
         frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True, protected_namespaces=()
     )
 
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        # A wrap validator of the model would sit inside the subclasses' own validators and miss their errors.
-        return core_schema.no_info_wrap_validator_function(cls._in_our_words, handler(source))
-
-    @classmethod
-    def _in_our_words(cls, data: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+    def __init__(self, **fields: Any) -> None:
+        # Not a validator: inside a union pydantic must see its own errors to try the next member.
         try:
-            return validate(data)
+            super().__init__(**fields)
         except ValidationError as error:
-            raise UserError(_sentence(cls, error)) from None
+            raise UserError(_sentence(type(self), error)) from None
 
 
 class Config(Strict):

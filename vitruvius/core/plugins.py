@@ -102,11 +102,23 @@ def _load_file(kind: str, path: Path) -> ModuleType:
     return loaded
 
 
-@cache
 def docstring(source: Path) -> str:
     """The docstring of a source file as it stands there, read without importing it."""
+    return ast.get_docstring(_tree(source), clean=False) or ""
+
+
+def constant(source: Path, name: str) -> Any:
+    """The literal that a source file gives a name at its top level, read without importing it; None without one."""
+    for statement in _tree(source).body:
+        if isinstance(statement, ast.Assign) and any(getattr(t, "id", "") == name for t in statement.targets):
+            return ast.literal_eval(statement.value)
+    return None
+
+
+@cache
+def _tree(source: Path) -> ast.Module:
     try:
-        return ast.get_docstring(ast.parse(source.read_bytes()), clean=False) or ""
+        return ast.parse(source.read_bytes())
     except OSError as error:
         raise UserError(f"{source}: {reason(error)}") from error
 

@@ -55,6 +55,10 @@ class Run:
         """The records kept so far."""
         return files.read_lines(self.path("records.jsonl"))
 
+    def rewrite(self, lines: list[dict[str, Any]]) -> None:
+        """Replace all records, in one step."""
+        files.write(self.path("records.jsonl"), "".join(json.dumps(line) + "\n" for line in lines))
+
     def seal(self, environment: dict[str, Any]) -> None:
         """Write the manifest: what lies in the folder, and what it was made with. The last write of a run."""
         hashes = files.folder_hashes(self.folder, skip=["manifest.json"])

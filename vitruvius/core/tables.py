@@ -119,6 +119,7 @@ def _from_public(described: Mapping[str, Any], where: str) -> dict[str, Any]:
         "mlp": [int(width * ratio) for ratio in ratios],
         "pooling": "mean",
         "qkv_bias": True,
+        "init": "public",
     }
 
 

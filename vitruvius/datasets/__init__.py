@@ -7,10 +7,13 @@ Every member takes `validation` (how many training samples are put aside; None =
 A name may carry an argument after a colon: `folder:PATH`, `noise:3x32x32`, `cifar:100`.
 """
 
+import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from vitruvius.core import plugins
+from vitruvius.core.errors import UserError
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Split:
-    """Samples in memory: images as uint8 (B, C, H, W) or vectors as float32 (B, D), with labels if there are any."""
+    """Samples in memory: pictures as uint8 (B, C, H, W), or float32 of any shape; with labels if there are any."""
 
     x: "Tensor"
     y: "Tensor | None"  # int64 (B,)
@@ -36,7 +39,7 @@ class Dataset:
     validation: Split
     test: Split
     classes: tuple[str, ...]  # empty without labels
-    mean: tuple[float, ...] = ()  # of the training pixels in 0..1, one per channel; empty: use the samples as they are
+    mean: tuple[float, ...] = ()  # of the training pixels in 0..1, one per channel; empty for float32, used as it is
     std: tuple[float, ...] = ()
     source: str = ""  # what was read: files, counts, 'full' or 'mini'
     sha256: str = ""  # of everything that was read, or of the drawn numbers
@@ -46,13 +49,35 @@ class Dataset:
         """The shape of one sample."""
         return tuple(self.train.x.shape[1:])
 
+    def class_counts(self) -> dict[str, int]:
+        """How many training samples each class has; empty without labels."""
+        if self.train.y is None:
+            return {}
+        return dict(zip(self.classes, self.train.y.bincount(minlength=len(self.classes)).tolist(), strict=True))
+
 
 def get(name: str, *, data_dir: str | None = None, validation: int | None = None, seed: int = 0) -> Dataset:
-    """The data set of that name, `NAME` or `NAME:ARGUMENT`, read or drawn."""
+    """The data set of that name, `NAME` or `NAME:ARGUMENT`, read or drawn; or the user's own, `./mine.py:NAME`."""
+    if seed < 0:
+        raise UserError(f"seed {seed}: choose 0 or more")
     member, _, argument = name.partition(":")
-    if member == "." or ".py" in name:
+    if member.endswith(".py"):
         make, argument = plugins.function("datasets", name), ""
     else:
         make = plugins.function("datasets", member)
-    options: dict[str, Any] = {"data_dir": data_dir, "validation": validation, "seed": seed}
-    return make(argument, **options) if argument else make(**options)
+    given = (argument,) if argument else ()
+    options = {"data_dir": data_dir, "validation": validation, "seed": seed}
+    try:
+        inspect.signature(make).bind(*given, **options)
+    except TypeError as error:
+        raise UserError(f"dataset '{name}': {error}; it is written {_usage(member, make)}") from None
+    return make(*given, **options)
+
+
+def _usage(member: str, make: Callable[..., Dataset]) -> str:
+    """How a member is asked for: `mnist`, `cifar or cifar:CLASSES`, `folder:PATH`."""
+    for parameter in inspect.signature(make).parameters.values():
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
+            text = f"{member}:{parameter.name.upper()}"
+            return text if parameter.default is parameter.empty else f"{member} or {text}"
+    return member

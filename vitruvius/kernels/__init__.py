@@ -10,16 +10,12 @@ fully masked row is 0, never NaN; without a mask, permuting keys and values toge
 queries permutes the output; gradients equal finite differences.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, cast
 
 from vitruvius.core import plugins
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
     from torch import Tensor
-
-    Mask: TypeAlias = "None | str | Tensor | Edges"
 
 
 class Edges(NamedTuple):
@@ -27,6 +23,9 @@ class Edges(NamedTuple):
 
     source: "Tensor"  # (E,) integers, indices of keys
     target: "Tensor"  # (E,) integers, indices of queries
+
+
+Mask: TypeAlias = "None | str | Tensor | Edges"
 
 
 class Kernel(Protocol):

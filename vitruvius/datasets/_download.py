@@ -1,0 +1,112 @@
+"""Downloads that end whole and checked, or not at all; broken ones continue where they stopped."""
+
+import fcntl
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.client import HTTPException, HTTPResponse
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+from vitruvius.core.errors import UserError, WorkFailed, reason
+
+CHUNK = 2**18
+TIMEOUT = 30.0
+"""Seconds without a byte after which a connection counts as broken."""
+PAUSES = (0.5, 2.0)
+"""Seconds to wait before each new attempt after a broken connection."""
+log = logging.getLogger(__name__)
+
+
+def fetch(url: str, target: Path, check: Callable[[Path], object], limit: int) -> None:
+    """Download to `target` unless it is there: at most `limit` bytes, and only if `check` does not refuse them.
+
+    The bytes go to `<target>.part`, which a later call continues; a kernel lock beside it makes other processes wait.
+    """
+    part = target.with_name(target.name + ".part")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with _alone(target.with_name(target.name + ".lock")):
+            if not target.exists():
+                log.info("downloading %s to %s", url, target)
+                _fetch_part(url, part, check, limit)
+                os.replace(part, target)
+    except OSError as error:
+        raise WorkFailed(f"cannot write {target}: {reason(error)}; XDG_CACHE_HOME moves the cache") from error
+
+
+def _fetch_part(url: str, part: Path, check: Callable[[Path], object], limit: int) -> None:
+    """Bring the part to its full length and check it; a continued part that fails is fetched once more from zero."""
+    while True:
+        is_new = not part.exists()
+        _receive(url, part, limit)
+        try:
+            check(part)
+            return
+        except UserError as error:
+            part.unlink()
+            if is_new:
+                raise WorkFailed(f"{url} did not send the expected file, it was deleted: {error}") from error
+
+
+def _receive(url: str, part: Path, limit: int) -> None:
+    """Append what is missing, with a few new attempts after broken connections."""
+    for pause in (*PAUSES, None):
+        try:
+            _append(url, part, limit)
+            return
+        except (HTTPError, HTTPException, ConnectionError) as error:
+            is_refused = isinstance(error, HTTPError) and error.code < 500
+            if is_refused or pause is None:
+                raise WorkFailed(
+                    f"could not download {url}: {error}; the next call continues where this one stopped, or put "
+                    f"the file into {part.parent} yourself"
+                ) from error
+            time.sleep(pause)
+
+
+def _append(url: str, part: Path, limit: int) -> None:
+    """One request for the bytes that the part does not hold yet."""
+    have = part.stat().st_size if part.exists() else 0
+    headers = {"User-Agent": "vitruvius", "Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
+    try:
+        response = urlopen(Request(url, headers=headers), timeout=TIMEOUT)
+    except HTTPError as error:
+        error.close()
+        if have and error.code == 416:  # nothing lies behind what is there
+            return
+        raise
+    except OSError as error:
+        raise ConnectionError(str(error)) from error
+    with response:
+        is_rest = response.status == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {have}-")
+        with open(part, "ab" if is_rest else "wb") as file:
+            for chunk in _chunks(response):
+                if file.tell() + len(chunk) > limit:
+                    part.unlink()
+                    raise WorkFailed(f"{url} sends more than {limit:,} bytes, it cannot be the expected file")
+                file.write(chunk)
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _chunks(response: HTTPResponse) -> Iterator[bytes]:
+    """The body piece by piece; whatever breaks it off, a silent early end included, is a ConnectionError."""
+    try:
+        while chunk := response.read(CHUNK):
+            yield chunk
+    except OSError as error:
+        raise ConnectionError(f"the connection broke: {error}") from error
+    if response.length:
+        raise ConnectionError(f"the connection broke {response.length:,} bytes before the end")
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Hold the kernel's lock on a file, waiting for it; a killed process frees it."""
+    with open(path, "a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

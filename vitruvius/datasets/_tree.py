@@ -1,0 +1,91 @@
+"""The layouts of a folder of pictures: parts with classes, classes alone, or pictures alone."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from vitruvius.core.errors import UserError, reason
+
+PARTS = {"train": "train", "val": "validation", "validation": "validation", "test": "test"}
+SUFFIXES = (".png", ".jpg", ".jpeg")
+
+
+class Picture(NamedTuple):
+    """A file that must be a picture, and the class whose folder it lies in ('' in a flat folder)."""
+
+    path: Path
+    kind: str
+
+
+def parts(root: Path) -> dict[str, list[Picture]]:
+    """The pictures of `train`, `validation` and `test`, or of `all` if the resolved folder is not divided.
+
+    Hidden files are left out; every other file in a folder of pictures counts as one, so that none is lost silently.
+    """
+    try:
+        if not root.is_dir():
+            raise UserError(f"folder {root}: no such folder")
+        if not (root / "train").is_dir():
+            return {"all": _pictures(root, root)}
+        return _divided(root)
+    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
+        raise UserError(f"folder {root}: {reason(error) if isinstance(error, OSError) else error}") from error
+
+
+def _divided(root: Path) -> dict[str, list[Picture]]:
+    """The pictures of each part; nothing else may lie beside `train`, or a class of that name would be misread."""
+    beside = [entry for entry in _visible(root, root) if entry.name not in PARTS]
+    odd = [entry.name for entry in beside if entry.is_dir() or entry.suffix.lower() in SUFFIXES]
+    if odd:
+        raise UserError(f"folder {root}: beside train only val (or validation) and test are read, not {some(odd)}")
+    found: dict[str, list[Picture]] = {}
+    for name, part in PARTS.items():
+        if (root / name).is_dir():
+            if part in found:
+                raise UserError(f"folder {root}: has both val and validation, keep one")
+            found[part] = _pictures(_inside(root / name, root), root)
+    for part, pictures in found.items():
+        _check_same_classes(root, part, pictures, found["train"])
+    return found
+
+
+def _pictures(folder: Path, root: Path) -> list[Picture]:
+    entries = _visible(folder, root)
+    kinds = [entry for entry in entries if entry.is_dir()]
+    if not kinds:
+        if not entries:
+            raise UserError(f"folder {folder}: holds no pictures and no folders of pictures")
+        return [Picture(path, "") for path in entries]
+    stray = [entry.name for entry in entries if entry.suffix.lower() in SUFFIXES and entry not in kinds]
+    if stray:
+        raise UserError(f"folder {folder}: has folders of classes and pictures beside them: {some(stray)}")
+    pictures = {kind.name: _visible(kind, root) for kind in kinds}
+    empty = [name for name, paths in pictures.items() if not paths]
+    if empty:
+        raise UserError(f"folder {folder}: no pictures of {some(empty)}")
+    return [Picture(path, name) for name, paths in pictures.items() for path in paths]
+
+
+def _check_same_classes(root: Path, part: str, pictures: list[Picture], train: list[Picture]) -> None:
+    known, found = ({picture.kind for picture in group} for group in (train, pictures))
+    if found - known:
+        names = some(sorted(name or "pictures outside the folders of classes" for name in found - known))
+        raise UserError(f"folder {root}: {part} has {names}, which train has not")
+
+
+def _visible(folder: Path, root: Path) -> list[Path]:
+    """The entries of a folder by name, without hidden ones."""
+    entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+    return [_inside(entry, root) for entry in entries]
+
+
+def _inside(entry: Path, root: Path) -> Path:
+    """The entry itself; a link that leads out of the root is refused."""
+    if entry.is_symlink() and not entry.resolve().is_relative_to(root):
+        raise UserError(f"folder {root}: {entry.relative_to(root)} is a link that leads out of the folder")
+    return entry
+
+
+def some(names: list[str]) -> str:
+    """At most ten names, and how many more there are."""
+    more = f" and {len(names) - 10:,} more" if len(names) > 10 else ""
+    return ", ".join(names[:10]) + more

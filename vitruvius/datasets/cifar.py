@@ -1,0 +1,152 @@
+"""Small colour pictures, 50,000 + 10,000 of 32x32 pixels (Krizhevsky 2009), from the official binary files.
+
+A record is one label byte (CIFAR-100: a coarse, then a fine label) and 3,072 bytes of red, green and blue planes.
+The archive is compared with its SHA-256. For the unpacked files no checksum was published: their exact sizes, the
+label range and the exact balance of the classes are verified instead.
+"""
+
+import hashlib
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from vitruvius.core.errors import UserError, reason, unknown
+from vitruvius.datasets import Dataset, Split, _archive, _download, _pixels, _places, _splits
+
+HOST = "https://www.cs.toronto.edu/~kriz"
+PIXELS = 3 * 32 * 32
+VALIDATION = 5_000
+TEN = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+HUNDRED = """
+apple aquarium_fish baby bear beaver bed bee beetle bicycle bottle bowl boy bridge bus butterfly camel can castle
+caterpillar cattle chair chimpanzee clock cloud cockroach couch crab crocodile cup dinosaur dolphin elephant flatfish
+forest fox girl hamster house kangaroo keyboard lamp lawn_mower leopard lion lizard lobster man maple_tree motorcycle
+mountain mouse mushroom oak_tree orange orchid otter palm_tree pear pickup_truck pine_tree plain plate poppy porcupine
+possum rabbit raccoon ray road rocket rose sea seal shark shrew skunk skyscraper snail snake spider squirrel streetcar
+sunflower sweet_pepper table tank telephone television tiger tractor train trout tulip turtle wardrobe whale
+willow_tree wolf woman worm
+"""
+
+
+class Layout(NamedTuple):
+    """How one of the two sets is laid out on disk."""
+
+    classes: tuple[str, ...]
+    folder: str
+    files: dict[str, int]  # images in each file; the last file is the test part
+    label_bytes: int
+    archive: _archive.Archive
+
+    def bytes_of(self, file: str) -> int:
+        """The exact size of one file."""
+        return self.files[file] * (self.label_bytes + PIXELS)
+
+
+LAYOUTS = {
+    "10": Layout(
+        TEN,
+        "cifar-10-batches-bin",
+        {f"data_batch_{batch}.bin": 10_000 for batch in range(1, 6)} | {"test_batch.bin": 10_000},
+        label_bytes=1,
+        archive=_archive.Archive(
+            "cifar-10-binary.tar.gz",
+            170_052_171,
+            "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
+        ),
+    ),
+    "100": Layout(
+        tuple(HUNDRED.split()),
+        "cifar-100-binary",
+        {"train.bin": 50_000, "test.bin": 10_000},
+        label_bytes=2,
+        archive=_archive.Archive(
+            "cifar-100-binary.tar.gz",
+            168_513_733,
+            "58a81ae192c23a4be8b1804d68e518ed807d710a4eb253b1f2a199162a40d8ec",
+        ),
+    ),
+}
+
+
+def cifar(classes: str = "10", *, data_dir: str | None = None, validation: int | None = None, seed: int = 0) -> Dataset:
+    """CIFAR-10 or, with `cifar:100`, CIFAR-100 by fine labels: 45,000 / 5,000 / 10,000 by position.
+
+    `seed` changes nothing.
+    """
+    if classes not in LAYOUTS:
+        raise unknown("dataset", f"cifar:{classes}", [f"cifar:{known}" for known in LAYOUTS])
+    layout = LAYOUTS[classes]
+    contents, origin = _contents(layout, data_dir)
+    digest = hashlib.sha256("".join(hashlib.sha256(content).hexdigest() for content in contents.values()).encode())
+    parts = [_records(f"{origin}: {file}", content, layout) for file, content in contents.items()]
+    x_train, y_train = (np.concatenate(column) for column in zip(*parts[:-1], strict=True))
+    x_test, y_test = parts[-1]
+    for part, labels in (("training", y_train), ("test", y_test)):
+        _check_balance(f"{origin}: the {part} part", labels, len(layout.classes))
+    train, put_aside = _splits.put_aside(torch.from_numpy(x_train), torch.from_numpy(y_train), validation, VALIDATION)
+    mean, std = _pixels.mean_std(train.x)
+    return Dataset(
+        name=f"cifar:{classes}",
+        train=train,
+        validation=put_aside,
+        test=Split(torch.from_numpy(x_test), torch.from_numpy(y_test)),
+        classes=layout.classes,
+        mean=mean,
+        std=std,
+        source=f"full: {len(x_train):,} training and {len(x_test):,} test images from {origin}",
+        sha256=digest.hexdigest(),
+    )
+
+
+def _contents(layout: Layout, data_dir: str | None) -> tuple[dict[str, bytearray], Path]:
+    """The bytes of each file and where they were: unpacked files first, then the archive, then the network."""
+    folders = _places.folders("cifar", (layout.folder, "cifar"), data_dir=data_dir)
+    names = [(file,) for file in layout.files]
+    unpacked = _places.find(folders, names)
+    if unpacked is not None:
+        return {path.name: _read(path, layout.bytes_of(path.name)) for path in unpacked}, unpacked[0].parent
+    archive_folders = _places.folders("cifar", ("", "cifar"), data_dir=data_dir)
+    archives = _places.find(archive_folders, [(layout.archive.name,)])
+    if archives is None and (data_dir is not None or _places.offline()):
+        hint = f"the archive {layout.archive.name} of {HOST}/cifar.html (binary version) will do as it is"
+        raise _places.not_found("cifar", list(dict.fromkeys(folders + archive_folders)), names, hint)
+    path = archives[0] if archives else _downloaded(layout.archive)
+    sizes = {f"{layout.folder}/{file}": layout.bytes_of(file) for file in layout.files}
+    return _archive.read(path, layout.archive, sizes), path
+
+
+def _downloaded(archive: _archive.Archive) -> Path:
+    path = _places.cache("cifar") / archive.name
+    _download.fetch(f"{HOST}/{archive.name}", path, partial(_archive.check, archive=archive), archive.size)
+    return path
+
+
+def _read(path: Path, size: int) -> bytearray:
+    try:
+        found = path.stat().st_size
+        if found != size:
+            raise UserError(f"{path}: {found:,} bytes, the official file has {size:,}")
+        return bytearray(path.read_bytes())
+    except OSError as error:
+        raise UserError(f"{path}: {reason(error)}") from error
+
+
+def _records(where: str, content: bytearray, layout: Layout) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """The images (B, 3, 32, 32) of one file with their labels (B,): the last label byte is the finest."""
+    records = np.frombuffer(content, np.uint8).reshape(-1, layout.label_bytes + PIXELS)
+    labels = records[:, layout.label_bytes - 1].astype(np.int64)
+    if labels.max() >= len(layout.classes):
+        record = int(labels.argmax())
+        raise UserError(f"{where}: record {record}: label {labels[record]}, labels are 0 to {len(layout.classes) - 1}")
+    return records[:, layout.label_bytes :].reshape(-1, 3, 32, 32), labels
+
+
+def _check_balance(where: str, labels: NDArray[np.int64], classes: int) -> None:
+    counts = np.bincount(labels, minlength=classes)
+    if counts.min() != counts.max():
+        odd = int(np.abs(counts - len(labels) / classes).argmax())
+        raise UserError(f"{where}: damaged: {counts[odd]:,} images of class {odd}, not {len(labels) // classes:,}")

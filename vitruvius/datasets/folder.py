@@ -1,0 +1,117 @@
+"""Your own pictures, PNG and JPEG: `folder:PATH` or, for sides of 64 instead of 32 pixels, `folder:PATH@64`.
+
+PATH holds `train`, `val` (or `validation`) and `test` with a folder per class in each; or the folders of the classes,
+which are then divided by the seed; or pictures without labels. Classes are numbered by their sorted names. A folder
+whose own name ends in @NUMBER is written with a second one: `folder:pictures@2024@32`.
+"""
+
+import hashlib
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from vitruvius.core.errors import UserError
+from vitruvius.datasets import Dataset, Split, _images, _pixels, _places, _splits, _tree
+from vitruvius.datasets._tree import Picture
+
+SIDE, LARGEST_SIDE = 32, 4096
+SHARE = 0.1
+"""How much of an undivided set is validation, and how much is test."""
+
+
+def folder(path: str, *, data_dir: str | None = None, validation: int | None = None, seed: int = 0) -> Dataset:
+    """The pictures under a path (relative to `data_dir` if one is given), resized to squares, in memory as bytes.
+
+    An undivided set gives a tenth each to validation and test, chosen by `seed` in proportion to the classes; `train`
+    gives a tenth to validation if there is no `val`. Without a `test` the test part of a divided set is empty.
+    The pictures have three channels unless all of them are grey.
+    """
+    name, side = _side(path)
+    root = (_places.at_home(data_dir or ".") / _places.at_home(name)).resolve()
+    parts = _divided(_tree.parts(root), validation, seed)
+    classes = _classes(root, parts)
+    pictures = [picture for part in parts for picture in part]
+    x, digest = _decoded(root, pictures, side)
+    number = {kind: index for index, kind in enumerate(classes)}
+    cuts = [len(parts[0]), len(parts[0]) + len(parts[1])]
+    labels: tuple[Tensor | None, ...] = (None, None, None)
+    if classes:
+        labels = torch.tensor([number[picture.kind] for picture in pictures]).tensor_split(cuts)
+    train, put_aside, test = (Split(*both) for both in zip(x.tensor_split(cuts), labels, strict=True))
+    mean, std = _pixels.mean_std(train.x)
+    return Dataset(
+        name=f"folder:{name}@{side}",
+        train=train,
+        validation=put_aside,
+        test=test,
+        classes=classes,
+        mean=mean,
+        std=std,
+        source=f"{len(pictures):,} pictures of {len(classes) or 'unknown'} classes from {root}",
+        sha256=digest,
+    )
+
+
+def _side(path: str) -> tuple[str, int]:
+    """The path and the side in pixels.
+
+    >>> _side("pets@64"), _side("me@home")
+    (('pets', 64), ('me@home', 32))
+    """
+    name, _, number = path.rpartition("@")
+    if not (name and number.isdecimal()):
+        return path, SIDE
+    side = int(number[:9])
+    if not 1 <= side <= LARGEST_SIDE:
+        raise UserError(f"folder:{path}: a side of {number} pixels, 1 to {LARGEST_SIDE} are possible")
+    return name, side
+
+
+def _divided(parts: dict[str, list[Picture]], validation: int | None, seed: int) -> list[list[Picture]]:
+    """The pictures for training, validation and test; what the folders do not divide is divided by the seed."""
+    if "validation" in parts and validation is not None:
+        raise UserError(f"validation {validation}: this folder has its own validation part, leave the number out")
+    pool = parts["all"] if "all" in parts else parts["train"]
+    share = round(SHARE * len(pool))
+    tests = share if "all" in parts else 0
+    aside = 0 if "validation" in parts else _splits.checked(validation, share, len(pool) - tests)
+    order = _splits.shuffled([picture.kind for picture in pool], seed)
+    drawn = [order[tests + aside :], order[tests : tests + aside], order[:tests]]
+    train, put_aside, test = ([pool[position] for position in sorted(positions)] for positions in drawn)
+    return [train, parts.get("validation", put_aside), parts.get("test", test)]
+
+
+def _classes(root: Path, parts: list[list[Picture]]) -> tuple[str, ...]:
+    """The names of the classes, sorted; each must have a picture to train on."""
+    counts = Counter(picture.kind for part in parts for picture in part)
+    trained = {picture.kind for picture in parts[0]}
+    missing = [f"'{kind}' ({count} in all)" for kind, count in sorted(counts.items()) if kind not in trained]
+    if missing:
+        raise UserError(f"folder {root}: no picture is left to train {_tree.some(missing)}")
+    return tuple(sorted(kind for kind in counts if kind))
+
+
+def _decoded(root: Path, pictures: list[Picture], side: int) -> tuple[Tensor, str]:
+    """All pictures (B, C, side, side), and a checksum that does not depend on how they were divided."""
+    shape = (len(pictures), 3, side, side)
+    _pixels.refuse_if_too_big(f"folder {root}: {shape[0]:,} pictures of 3 x {side} x {side} bytes", int(np.prod(shape)))
+    x_BCHW = np.empty(shape, np.uint8)
+    is_grey, digests, unreadable = True, {}, []
+    for position, (path, _) in enumerate(pictures):
+        name = str(path.relative_to(root))
+        try:
+            data = _images.read(path)
+            pixels_CHW = _images.decode(data, side)
+        except UserError as error:
+            unreadable.append(f"{name} ({error})")
+            continue
+        x_BCHW[position] = pixels_CHW  # a grey picture fills the three channels
+        is_grey = is_grey and len(pixels_CHW) == 1
+        digests[name] = hashlib.sha256(data).hexdigest()
+    if unreadable:
+        raise UserError(f"folder {root}: {len(unreadable):,} of {shape[0]:,} files unread: {_tree.some(unreadable)}")
+    digest = hashlib.sha256("".join(f"{name}\0{digests[name]}\0" for name in sorted(digests)).encode())
+    return torch.from_numpy(x_BCHW[:, :1].copy() if is_grey else x_BCHW), digest.hexdigest()

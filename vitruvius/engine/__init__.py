@@ -1,0 +1,1 @@
+"""The machinery behind the verbs: the training loop, checkpoints, ranking, statistics, probing, the clinic."""

@@ -1,0 +1,97 @@
+"""What a query may see: every form of mask as one tensor, and the errors that name the wrong ones.
+
+Shapes: B batch, H heads, N queries, M keys, D query and key width, E value width, L edges.
+"""
+
+import torch
+from torch import Tensor
+
+from vitruvius.core.errors import UserError, unknown
+from vitruvius.kernels import Edges, Mask
+
+
+def check(q: Tensor, k: Tensor, v: Tensor | None = None) -> None:
+    """Refuse inputs that are not four-dimensional or do not fit one another."""
+    fit = q.dim() == k.dim() == 4 and q.shape[:2] == k.shape[:2] and q.shape[3] == k.shape[3]
+    if fit and v is not None:
+        fit = v.dim() == 4 and v.shape[:3] == k.shape[:3]
+    if not fit or k.shape[2] == 0 or k.shape[3] == 0:
+        given = {"q": q, "k": k, "v": v}
+        shapes = ", ".join(f"{name} {tuple(x.shape)}" for name, x in given.items() if x is not None)
+        raise UserError(
+            f"attention inputs {shapes}: expected q (batch, heads, queries, width), k (batch, heads, keys, width) "
+            "and v (batch, heads, keys, value width), with at least one key and a width of at least 1"
+        )
+
+
+def is_causal(mask: Mask) -> bool:
+    """Whether the mask is the word 'causal'; any other word is refused."""
+    if not isinstance(mask, str):
+        return False
+    if mask != "causal":
+        raise unknown("mask", mask, ["causal"], "or None, a bool or float tensor, or Edges")
+    return True
+
+
+def dense(mask: Mask, q: Tensor, k: Tensor) -> Tensor | None:
+    """The mask as a 4-D tensor that broadcasts to (B, H, N, M): bool (True = may attend), float, or None for all."""
+    if mask is None:
+        return None
+    queries, keys = q.shape[2], k.shape[2]
+    if is_causal(mask):
+        return torch.ones(1, 1, queries, keys, dtype=torch.bool, device=q.device).tril()
+    if isinstance(mask, Edges):
+        source, target = checked_edges(mask, queries, keys)
+        seen = torch.zeros(queries * keys, dtype=torch.bool, device=q.device)
+        return seen.index_fill(0, target * keys + source, True).view(1, 1, queries, keys)
+    if not isinstance(mask, Tensor) or not (mask.dtype == torch.bool or mask.is_floating_point()):
+        kind = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
+        raise UserError(f"mask of type {kind}: expected None, 'causal', a bool or float tensor, or Edges")
+    full = (*q.shape[:3], keys)
+    if mask.dim() > 4 or any(m not in (1, n) for m, n in zip(mask.shape[::-1], full[::-1], strict=False)):
+        raise UserError(
+            f"mask of shape {tuple(mask.shape)} does not broadcast to (batch, heads, queries, keys) = {full}"
+        )
+    mask = mask[(None,) * (4 - mask.dim())]
+    return mask if mask.dtype == torch.bool else mask.to(q.dtype)
+
+
+def hidden(mask: Tensor) -> Tensor:
+    """Where a dense mask forbids a query to attend."""
+    return ~mask if mask.dtype == torch.bool else mask == -torch.inf
+
+
+def factor(mask: Mask, q: Tensor, k: Tensor) -> Tensor | None:
+    r"""What a mask multiplies a similarity with: bool as 0 or 1, float as $\exp(m_{ij} - \max_j m_{ij})$.
+
+    The shift cancels when a row is normalised and keeps any finite mask from overflowing.
+    """
+    bias = dense(mask, q, k)
+    if bias is None or bias.dtype == torch.bool:
+        return bias
+    top = bias.detach().amax(-1, keepdim=True).clamp(min=torch.finfo(bias.dtype).min)
+    return (bias - top).exp()
+
+
+def checked_edges(edges: Edges, queries: int, keys: int) -> Edges:
+    """The edges, if they are two equally long integer lists, in range and without duplicates."""
+    source, target = edges
+    if source.dim() != 1 or source.shape != target.shape:
+        raise UserError(
+            f"mask of edges: source {tuple(source.shape)} and target {tuple(target.shape)} must be lists of one length"
+        )
+    for name, index, size in (("source", source, keys), ("target", target, queries)):
+        if index.is_floating_point() or index.is_complex() or index.dtype == torch.bool:
+            raise UserError(f"mask of edges: {name} has type {index.dtype}, expected integers")
+        if len(index) and not 0 <= int(index.min()) <= int(index.max()) < size:
+            kind = "keys" if name == "source" else "queries"
+            raise UserError(
+                f"mask of edges: {name} reaches from {int(index.min())} to {int(index.max())}, "
+                f"expected indices of {size} {kind}, 0 to {size - 1}"
+            )
+    source, target = source.long(), target.long()
+    pair, count = torch.unique(target * keys + source, return_counts=True)
+    if len(pair) < len(source):
+        twice = int(pair[count > 1][0])
+        raise UserError(f"mask of edges: the edge from {twice % keys} to {twice // keys} is given more than once")
+    return Edges(source, target)

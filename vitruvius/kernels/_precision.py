@@ -1,0 +1,29 @@
+"""Half precision is for storage: kernels that sum many terms do it in float32."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, cast
+
+import torch
+from torch import Tensor
+
+P = ParamSpec("P")
+HALF = (torch.float16, torch.bfloat16)
+
+
+def in_full_precision(kernel: Callable[P, Tensor]) -> Callable[P, Tensor]:
+    """Run a kernel on float32 copies of half-precision inputs, autocast off; the result has the queries' type."""
+
+    @wraps(kernel)
+    def run(*args: P.args, **options: P.kwargs) -> Tensor:
+        q = cast(Tensor, args[0])
+        if q.dtype not in HALF and not torch.is_autocast_enabled(q.device.type):
+            return kernel(*args, **options)
+        with torch.autocast(q.device.type, enabled=False):
+            return cast(Any, kernel)(*map(_full, args), **options).to(q.dtype)
+
+    return run
+
+
+def _full(value: object) -> object:
+    return value.float() if isinstance(value, Tensor) and value.dtype in HALF else value

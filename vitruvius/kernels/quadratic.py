@@ -1,0 +1,76 @@
+r"""Quadratic attention: the exact polynomial kernel $(q \cdot k + 1)^2$, in O(N) memory.
+
+$w_{ij} = (q_i \cdot k_j + 1)^2 e^{m_{ij}} / \sum_l (q_i \cdot k_l + 1)^2 e^{m_{il}}$: a float mask multiplies the
+similarity by its exponential, and $-\infty$ removes a key. A row whose similarities all vanish gives 0.
+
+Two routes compute the same numbers: `blocked` goes over all pairs, a block of queries at a time, `features` writes
+the similarity as a product of (D+1)(D+2)/2 features and goes once over queries and keys. Both compute their
+intermediate results again in the backward pass. `auto` takes the cheaper one; both know the causal mask, any other
+mask is blocked.
+
+Shapes: B batch, H heads, N queries, M keys, D query and key width, E value width, C features.
+"""
+
+import torch
+from torch import Tensor
+
+from vitruvius.core.errors import unknown
+from vitruvius.kernels import Mask, _blocked, _features, _masks
+from vitruvius.kernels._precision import in_full_precision
+
+ROUTES = ("auto", "blocked", "features")
+
+
+@in_full_precision
+def weights(q: Tensor, k: Tensor, mask: Mask = None) -> Tensor:
+    """The weight of every key for every query (B, H, N, M)."""
+    _masks.check(q, k)
+    return _blocked.weights(q, k, _masks.factor(mask, q, k), _blocked.QUADRATIC)
+
+
+@in_full_precision
+def attend(q: Tensor, k: Tensor, v: Tensor, mask: Mask = None, *, route: str = "auto") -> Tensor:
+    """The weighted mean of the values (B, H, N, E)."""
+    _masks.check(q, k, v)
+    if route not in ROUTES:
+        raise unknown("route", route, ROUTES)
+    causal = _masks.is_causal(mask)
+    factor = None if causal else _masks.factor(mask, q, k)
+    if route == "auto":
+        route = "features" if _features_pay(q, k, causal) else "blocked"
+    if route == "features" and factor is None:
+        return _features.attend(_with_one(q), _with_one(k), v, power=2, causal=causal)
+    return _blocked.attend(q, k, v, factor, _blocked.QUADRATIC, causal=causal)
+
+
+def features(x: Tensor) -> Tensor:
+    """The feature map (..., D) -> (..., (D+1)(D+2)/2): features(q) @ features(k).mT is (q @ k.mT + 1) ** 2.
+
+    With y = (x, 1) these are all squares of y, then sqrt(2) times all products of two different entries.
+
+    >>> features(torch.tensor([3.0])).tolist()
+    [9.0, 1.0, 4.242640495300293]
+    """
+    y = _with_one(x)
+    i, j = torch.triu_indices(y.shape[-1], y.shape[-1], offset=1, device=x.device)
+    return torch.cat([y * y, y[..., i] * y[..., j] * 2.0**0.5], -1)
+
+
+def _features_pay(q: Tensor, k: Tensor, causal: bool) -> bool:
+    """Whether the features route is the faster one.
+
+    Per token the blocked route costs the T tokens it meets (T is the harmonic mean of N and M), the features route
+    its C features and the calls that make them, which up to 8 heads share. The weights are fitted to forward and
+    backward on CPU at D = 8 to 64 with 1 to 64 heads: for 8 heads and D = 16, 32, 64 the routes cross at
+    T = 380, 1060, 3330, under the causal mask at 1040, 2810, 8640.
+    """
+    per_feature, per_call, per_shared_call = (3.0, 25.0, 75.0) if causal else (1.2, 10.0, 12.0)
+    queries, keys, width = q.shape[2], k.shape[2], k.shape[3]
+    heads = max(1, min(q.shape[0] * q.shape[1], _features.CHUNK_HEADS))
+    count = (width + 1) * (width + 2) / 2
+    tokens = 2 * queries * keys / (queries + keys)
+    return tokens > per_feature * count + (per_call + per_shared_call / heads) * (width + 1)
+
+
+def _with_one(x: Tensor) -> Tensor:
+    return torch.cat([x, torch.ones_like(x[..., :1])], -1)

@@ -1,0 +1,256 @@
+"""Train a Vision Transformer: the reference ViT on MNIST as it is, your own images and sizes by a flag.
+
+vitruvius train
+vitruvius train --epochs 1 --set depth=2
+vitruvius train --data fashion_mnist --arch mnist-slim --name fashion
+vitruvius train --data folder:photos --resume fashion --epochs 20
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
+
+from vitruvius.core import config, cost, records, runs, stopping, tables
+from vitruvius.core.arch import Arch
+from vitruvius.core.blocks import Block, Text
+from vitruvius.core.config import Flags, Settings
+
+if TYPE_CHECKING:
+    from vitruvius.datasets import Dataset
+    from vitruvius.engine.loop import Job
+
+
+class Config(config.Config):
+    """What is trained, on what, and how."""
+
+    arch: str = "mnist"
+    """A preset (see `vitruvius list presets`) or a FILE.json."""
+    set: Settings = ()
+    """Change fields of the network: field=value."""
+    data: str = "mnist"
+    """A data set: mnist, fashion_mnist, cifar, folder:PATH, ..."""
+    data_dir: str | None = None
+    """Where to look for its files first."""
+    validation: Annotated[int, Field(ge=0)] | None = None
+    """Training samples put aside for validation; default: the data set's own."""
+    init: str | None = None
+    """Start from the weights of this run, or of a .safetensors file."""
+    epochs: Annotated[int, Field(ge=1, le=100_000)] = 10
+    """How often every training image is seen."""
+    batch: Annotated[int, Field(ge=1, le=2**20)] = 32
+    """Images per optimiser step, over all processes."""
+    accumulate: Annotated[int, Field(ge=1, le=4096)] = 1
+    """Parts into which a batch is cut to save memory."""
+    lr: Annotated[float, Field(gt=0, le=100)] = 1e-3
+    """Peak learning rate of AdamW."""
+    warmup: Annotated[int, Field(ge=0)] = 1000
+    """Steps over which the learning rate rises to its peak; then it follows half a cosine."""
+    weight_decay: Annotated[float, Field(ge=0, le=1)] = 0.05
+    label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    clip: Annotated[float, Field(ge=0)] = 1.0
+    """Largest norm of the gradient; 0 = no clipping."""
+    shift: Annotated[int, Field(ge=0, le=64)] = 2
+    """Random shifts of up to so many pixels."""
+    crop: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """Random crops of 1 - crop to 1 of the side, scaled back."""
+    flip: bool = False
+    """Random left-right flips."""
+    seed: int = 0
+    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    precision: Literal["auto", "float32", "bfloat16", "float64"] = "auto"
+    compile: Literal["auto", "on", "off"] = "auto"
+    """torch.compile; auto: where it pays back within the run and a C++ compiler is found."""
+    threads: Annotated[int, Field(ge=0, le=1024)] = 0
+    """Threads that torch uses; 0 = one per core."""
+    checkpoint: Annotated[int, Field(ge=1)] = 500
+    """Optimiser steps between two checkpoints."""
+    time_limit: Annotated[float, Field(gt=0)] | None = None
+    """Stop after so many seconds, with the state saved."""
+
+
+class Result(records.Result):
+    """A trained network, judged once on the test images with the weights of its best validation epoch."""
+
+    test_accuracy: float
+    test_loss: float
+    val_accuracy: float | None
+    best_epoch: int
+    epochs: int
+    seconds: float
+    images_per_second: float
+    params: int
+    seed: int
+    run: str
+    data: str
+    compile: str
+    inexact: bool
+
+    def view(self) -> Iterable[Block]:
+        val = f", validation {self.val_accuracy:.2%}" if self.val_accuracy is not None else ""
+        yield Text(
+            text=f"test accuracy {self.test_accuracy:.2%}{val} (epoch {self.best_epoch} of {self.epochs}), "
+            f"{self.params:,} parameters, {self.seconds:.0f} s, {self.images_per_second:,.0f} images/s",
+            style="title",
+        )
+        yield Text(text=f"run: {self.run}", style="note")
+
+
+def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
+    """Train, evaluate, write the run folder."""
+    from vitruvius.engine import device, session, world
+
+    place = device.device(config.device)
+    with world.joined(place), session.opened("train", config, flags) as (folder, config), stopping.on_signals() as stop:
+        data, arch = _data_and_arch(config)
+        threads = device.use_threads(config.threads)
+        steps = -(-len(data.train) // config.batch) * config.epochs
+        config = config.model_copy(
+            update={
+                "compile": device.compiles(config.compile, steps) if world.size() == 1 else "off",
+                "precision": device.precision(config.precision, place),
+            }
+        )
+        if world.rank() == 0:
+            folder.write_config(config)
+        job = _job(config, data, arch, place)
+        job.stop = stop
+        environment = runs.environment(**device.fingerprint(threads, world.size()), data_sha256=data.sha256)
+        yield from _notes(config, data, arch)
+        yield from session.carried(folder, job, environment, flags.allow_inexact)
+        if world.rank() == 0:
+            yield _finish(folder, config, data, arch, job, environment)
+
+
+def _data_and_arch(config: Config) -> "tuple[Dataset, Arch]":
+    """The data and the network for them, refused before training if they do not fit."""
+    from vitruvius import datasets
+    from vitruvius.core.errors import UserError
+    from vitruvius.engine.feed import require_classes
+
+    data = datasets.get(config.data, data_dir=config.data_dir, validation=config.validation, seed=config.seed)
+    require_classes(data)
+    if len(data.shape) != 3 or data.shape[1] != data.shape[2]:
+        raise UserError(f"{data.name}: samples of shape {data.shape} are not square images; a ViT needs those")
+    channels, side, _ = data.shape
+    arch = tables.arch(config.arch, config.set, image=side, channels=channels, classes=len(data.classes))
+    if (arch.channels, arch.image) != (channels, side) or arch.classes < len(data.classes):
+        raise UserError(
+            f"the network takes {arch.channels}x{arch.image}x{arch.image} images of {arch.classes} classes, "
+            f"{data.name} has {channels}x{side}x{side} images of {len(data.classes)} classes"
+        )
+    cost.refuse_if_too_big(arch, -(-config.batch // config.accumulate))
+    return data, arch
+
+
+def _job(config: Config, data: "Dataset", arch: Arch, place: Any) -> "Job":
+    import torch
+
+    from vitruvius.engine import device, loop, world
+    from vitruvius.engine.augment import Augment
+    from vitruvius.engine.feed import feed
+    from vitruvius.engine.optimiser import adamw
+    from vitruvius.nn.vit import build
+    from vitruvius.objectives.classify import classify
+
+    kind = device.PRECISIONS[config.precision]
+    dtype = torch.float64 if kind is torch.float64 else torch.float32
+    model = build(arch, config.seed)
+    if config.init:
+        _start_from(model, config.init)
+    model = model.to(place, dtype)
+    wrapped = world.wrapped(model).train()
+
+    def measure(model: Any, batch: Any, generator: Any) -> Any:
+        return classify(model, batch, generator, label_smoothing=config.label_smoothing)
+
+    forward: Any = torch.compile(wrapped) if config.compile == "on" else None
+    torch.manual_seed(config.seed + world.rank())
+    return loop.Job(
+        model=wrapped,
+        measure=measure,
+        compiled=None if forward is None else lambda _, batch, generator: measure(forward, batch, generator),
+        train=feed(
+            data,
+            data.train,
+            seed=config.seed,
+            augment=Augment(config.shift, config.crop, config.flip),
+            dtype=dtype,
+            device=place,
+        ),
+        validation=feed(data, data.validation, dtype=dtype, device=place),
+        recipe=loop.Recipe(
+            **{name: getattr(config, name) for name in _RECIPE},
+            autocast=torch.bfloat16 if kind is torch.bfloat16 else None,
+        ),
+        optimiser=adamw(wrapped, config.lr, config.weight_decay),
+    )
+
+
+_RECIPE = ("epochs", "batch", "accumulate", "lr", "warmup", "clip", "seed", "checkpoint", "time_limit")
+
+
+def _start_from(model: Any, source: str) -> None:
+    from pathlib import Path
+
+    from vitruvius.nn import layouts
+
+    path = Path(source)
+    if path.suffix != ".safetensors":
+        path = runs.verify(runs.find(source), "model.safetensors")
+    weights = layouts.read(path)
+    head = weights.get("head.weight", weights.get("classifier.weight"))
+    layouts.fill(model, weights, str(path), except_head=head is None or head.shape != model.head.weight.shape)
+
+
+def _notes(config: Config, data: "Dataset", arch: Arch) -> Iterator[records.Note]:
+    from vitruvius.engine import device
+
+    counts = f"{len(data.train):,} training, {len(data.validation):,} validation, {len(data.test):,} test images"
+    yield records.Note(text=f"{data.name}: {counts} of {len(data.classes)} classes")
+    found = cost.cost(arch)
+    yield records.Note(text=f"{config.arch}: {found.params:,} parameters, {found.macs:,} multiply-adds per image")
+    if config.compile == "off" and device.compiler() is None:
+        yield records.Note(text="no C++ compiler found: training runs without torch.compile")
+
+
+def _finish(folder: runs.Run, config: Config, data: "Dataset", arch: Arch, job: "Job", environment: Any) -> Result:
+    """Judge the best weights on the test images, once, and write what people look at."""
+    from vitruvius.core import files
+    from vitruvius.engine import judge
+
+    files.write_json(folder.path("model.json"), {"arch": arch.model_dump(mode="json"), **judge.labels(data)})
+    test = judge.tested(job, data)
+    result = Result(
+        test_accuracy=test.accuracy,
+        test_loss=test.loss,
+        val_accuracy=job.cursor.best_score if len(data.validation) else None,
+        best_epoch=job.cursor.best_epoch,
+        epochs=job.cursor.epoch,
+        seconds=job.cursor.seconds,
+        images_per_second=judge.speed(folder.records()),
+        params=cost.cost(arch).params,
+        seed=config.seed,
+        run=str(folder.folder),
+        data=data.name,
+        compile=config.compile,
+        inexact=environment.get("inexact", False),
+    )
+    folder.keep(result)
+    _draw(folder, config, data, result, test.confusion)
+    folder.seal(environment)
+    return result
+
+
+def _draw(folder: runs.Run, config: Config, data: "Dataset", result: Result, confusion: Any) -> None:
+    """Curves, confusion, report and model card: made from records alone."""
+    from vitruvius.core import files, render
+    from vitruvius.report import html, png, training
+
+    curves = training.curves(folder.records())
+    mistakes = training.confusion(data.classes, confusion)
+    png.draw(curves, folder.path("curves.png"))
+    png.draw(mistakes, folder.path("confusion.png"))
+    facts = training.facts(result.model_dump(mode="json"), config.model_dump(mode="json"))
+    files.write(folder.path("report.html"), html.page(f"{config.arch} on {data.name}", [*facts, curves, mistakes]))
+    files.write(folder.path("README.md"), render.markdown(training.card(config.arch, data.source, facts)))
