@@ -1,0 +1,74 @@
+"""Prediction from a finished run: classes, probabilities and pictures; bad images are named."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from PIL import Image
+
+from vitruvius.cli import main
+from vitruvius.core import files
+
+TOY = f"{Path(__file__).parent / 'killing.py'}:toy"
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run that tells bright left halves from bright right ones, and two such images."""
+    root = tmp_path_factory.mktemp("predict")
+    words = ["--data", TOY, "--set", "patch=4", "width=8", "depth=2", "heads=2", "mlp=8", "head_dim=4", "dropout=0"]
+    words += ["--epochs", "20", "--batch", "16", "--lr", "0.01", "--warmup", "3", "--shift", "0", "--threads", "1"]
+    threads = torch.get_num_threads()
+    assert main(["train", *words, "--name", "halves", "--runs", str(root), "--quiet"]) == 0
+    torch.set_num_threads(threads)
+    for name, box in (("left", (0, 0, 40, 80)), ("right", (40, 0, 80, 80))):
+        image = Image.new("RGB", (80, 80), (60, 60, 60))
+        image.paste((160, 160, 160), box)
+        image.save(root / f"{name}.png")
+    return root
+
+
+def predict(root: Path, *words: str) -> int:
+    return main(["predict", *words, "--runs", str(root)])
+
+
+def test_classes_come_with_probabilities_and_pictures(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    images = [str(root / "left.png"), str(root / "right.png")]
+    assert predict(root, "halves", *images, "--name", "p", "--json") == 0
+    result = json.loads(capsys.readouterr().out)
+    best = [prediction["guesses"][0] for prediction in result["predictions"]]
+    assert [guess["name"] for guess in best] == ["left", "right"]
+    assert all(0.5 < guess["probability"] <= 1 for guess in best)
+    folder = root / "predict" / "p"
+    for name in ("left-attention.png", "right-attention.png", "distance.png", "positions.png"):
+        with Image.open(folder / name) as picture:
+            assert min(picture.size) > 100
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "which run?"),
+        (["halvs", "x.png"], "no train run 'halvs': did you mean 'halves'?"),
+        (["halves", "nowhere.png"], "nowhere.png: not a plain file"),
+        (["halves", __file__], "test_predict.py: not a PNG or JPEG"),
+    ],
+)
+def test_what_cannot_be_read_is_named(
+    root: Path, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert predict(root, *words) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_damaged_weights_are_refused(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import shutil
+
+    shutil.copytree(root / "train" / "halves", tmp_path / "train" / "halves")
+    path = tmp_path / "train" / "halves" / "model.safetensors"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    files.write(path, bytes(content))
+    assert predict(tmp_path, "halves") == 2
+    assert "damaged or was changed" in capsys.readouterr().err

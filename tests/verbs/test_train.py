@@ -1,0 +1,287 @@
+"""Training as a person meets it: files, resume to the bit after kill -9, refusals, damage, two processes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from vitruvius.cli import main
+from vitruvius.core import files
+from vitruvius.engine import device
+
+HERE = Path(__file__).parent
+TOY = f"{HERE / 'killing.py'}:toy"
+SMALL = ["--set", "patch=4", "width=8", "depth=1", "heads=2", "mlp=8", "head_dim=4"]
+PLAIN = ["--data", TOY, *SMALL, "--batch", "16", "--warmup", "3", "--shift", "1", "--threads", "1", "--checkpoint", "2"]
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Any:
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+def train(root: Path, *words: str) -> int:
+    return main(["train", *words, "--runs", str(root)])
+
+
+def killing(*words: str, timeout: int = 600) -> dict[str, Any]:
+    command = [sys.executable, str(HERE / "killing.py"), *words]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=environment)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_a_run_leaves_everything_a_person_looks_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert train(tmp_path, *PLAIN, "--epochs", "12", "--lr", "0.01", "--name", "a", "--json") == 0
+    result = json.loads(capsys.readouterr().out)
+    folder = tmp_path / "train" / "a"
+    assert {path.name for path in folder.iterdir()} >= {
+        *("config.json", "records.jsonl", "log.csv", "result.json", "manifest.json", "model.safetensors", "model.json"),
+        *("curves.png", "confusion.png", "report.html", "README.md", "state"),
+    }
+    assert result == json.loads((folder / "result.json").read_text())
+    assert result["test_accuracy"] >= 0.9
+    assert result["params"] == sum(value.numel() for value in load_file(folder / "model.safetensors").values())
+    assert {"test_loss", "val_accuracy", "epochs", "seconds", "images_per_second", "seed", "run"} <= result.keys()
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert all(files.sha256(folder / name) == known for name, known in manifest["files"].items())
+    assert json.loads((folder / "config.json").read_text())["compile"] == "off"
+    assert len((folder / "log.csv").read_text().splitlines()) == 13
+
+
+def test_the_model_kept_is_that_of_the_best_validation_epoch(tmp_path: Path) -> None:
+    assert train(tmp_path, *PLAIN, "--epochs", "6", "--name", "a", "--quiet") == 0
+    records = files.read_lines(tmp_path / "train" / "a" / "records.jsonl")
+    accuracies = [record["val_accuracy"] for record in records]
+    result = files.read_json(tmp_path / "train" / "a" / "result.json")
+    assert result["best_epoch"] == accuracies.index(max(accuracies)) + 1
+    assert result["val_accuracy"] == max(accuracies)
+
+
+def test_20_kills_at_spread_moments_change_nothing() -> None:
+    found = killing("--kills", "20")
+    assert set(found["outcomes"]) == {found["whole"]}
+    counts = Counter(found["phases"])
+    assert sum(counts.values()) >= 20
+    assert all(counts[phase] >= 1 for phase in ("load", "step", "checkpoint", "evaluation")), counts
+
+
+@pytest.mark.parametrize("part", ["rng", "optimiser", "scheduler", "cursor"])
+def test_leaving_out_a_part_of_the_state_is_noticed(part: str) -> None:
+    found = killing("--kills", "5", "--forget", part)
+    assert set(found["outcomes"]) != {found["whole"]}
+
+
+def test_dying_in_any_write_changes_nothing_and_an_in_place_writer_would() -> None:
+    atomic = killing("--writer", "atomic")
+    assert len(atomic["outcomes"]) >= 20
+    assert set(atomic["outcomes"]) == {atomic["whole"]}
+    assert "failed" in killing("--writer", "in place")["outcomes"]
+
+
+@pytest.mark.skipif(device.compiler() is None, reason="torch.compile needs the package g++")
+def test_a_compiled_run_resumes_to_the_bit_too() -> None:
+    found = killing("--kills", "1", "--compile", "on")
+    assert set(found["outcomes"]) == {found["whole"]}
+
+
+@pytest.mark.slow
+def test_200_kills_change_nothing() -> None:
+    found = killing("--kills", "200", "--seed", "1", timeout=3600)
+    assert set(found["outcomes"]) == {found["whole"]}
+    assert min(Counter(found["phases"]).values()) >= 10
+
+
+def test_a_finished_run_is_extended_by_more_epochs(tmp_path: Path) -> None:
+    assert train(tmp_path, *PLAIN, "--epochs", "2", "--name", "a", "--quiet") == 0
+    assert train(tmp_path, "--resume", "a", "--epochs", "4", "--quiet") == 0
+    records = files.read_lines(tmp_path / "train" / "a" / "records.jsonl")
+    assert [record["epoch"] for record in records] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--resume", "a", "--lr", "0.5"], "cannot change lr was 0.001, now 0.5"),
+        (["--resume", "b"], "no train run 'b'"),
+        (["--name", "a"], "exists: continue it with --resume a"),
+    ],
+)
+def test_a_resume_that_would_be_another_run_is_refused(
+    tmp_path: Path, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(tmp_path, *PLAIN, "--epochs", "1", "--name", "a", "--quiet") == 0
+    capsys.readouterr()
+    assert train(tmp_path, *words) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_another_environment_is_refused_or_marked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert train(tmp_path, *PLAIN, "--epochs", "1", "--name", "a", "--quiet") == 0
+    path = tmp_path / "train" / "a" / "manifest.json"
+    manifest = files.read_json(path)
+    manifest["environment"]["threads"] = 64
+    files.write_json(path, manifest)
+    capsys.readouterr()
+    assert train(tmp_path, "--resume", "a", "--epochs", "2") == 2
+    assert "threads was 64, is 1" in capsys.readouterr().err
+    assert train(tmp_path, "--resume", "a", "--epochs", "2", "--allow-inexact", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["inexact"] is True
+
+
+def damage(path: Path, how: str) -> None:
+    content = bytearray(path.read_bytes())
+    if how == "truncated":
+        content = content[: len(content) // 2]
+    elif how == "flipped":
+        content[len(content) // 2] ^= 1
+    elif how == "zero tail":
+        content[-100:] = bytes(100)
+    else:
+        content = bytearray(b"\x80\x04\x95pickle")
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("how", ["truncated", "flipped", "zero tail", "pickle"])
+@pytest.mark.parametrize("kind", ["safetensors", "json"])
+def test_a_damaged_checkpoint_is_noticed_and_the_one_before_is_used(
+    tmp_path: Path, how: str, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(tmp_path, *PLAIN, "--epochs", "2", "--name", "a", "--quiet") == 0
+    whole = files.sha256(tmp_path / "train" / "a" / "model.safetensors")
+    newest = sorted((tmp_path / "train" / "a" / "state").glob(f"*.{kind}"))[-1]
+    damage(newest, how)
+    capsys.readouterr()
+    assert train(tmp_path, "--resume", "a") == 0
+    assert newest.stem in capsys.readouterr().err
+    assert files.sha256(tmp_path / "train" / "a" / "model.safetensors") == whole
+
+
+def test_with_no_good_checkpoint_left_the_files_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert train(tmp_path, *PLAIN, "--epochs", "1", "--name", "a", "--quiet") == 0
+    for path in (tmp_path / "train" / "a" / "state").glob("*.safetensors"):
+        damage(path, "flipped")
+    assert train(tmp_path, "--resume", "a") == 2
+    assert "no usable checkpoint" in capsys.readouterr().err
+
+
+def test_a_full_disk_is_one_line_and_the_older_state_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(tmp_path, *PLAIN, "--epochs", "1", "--name", "a", "--quiet") == 0
+    state = tmp_path / "train" / "a" / "state"
+    before = {path.name: files.sha256(path) for path in state.iterdir()}
+    real = os.fsync
+
+    def full(handle: int) -> None:
+        if "/state/" in os.readlink(f"/proc/self/fd/{handle}"):
+            raise OSError(28, "No space left on device")
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", full)
+    capsys.readouterr()
+    assert train(tmp_path, "--resume", "a", "--epochs", "3", "--quiet") == 1
+    error = capsys.readouterr().err
+    assert "no space left on device" in error
+    assert len(error.splitlines()) == 1
+    assert {path.name: files.sha256(path) for path in state.iterdir()} == before
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_saves_and_leaves(tmp_path: Path, number: int, code: int) -> None:
+    words = [*PLAIN, "--epochs", "100000", "--name", "a", "--runs", str(tmp_path)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "vitruvius", "train", *words], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    state = tmp_path / "train" / "a" / "state"
+    deadline = time.monotonic() + 60
+    while not (state.is_dir() and any(state.glob("*.json"))):
+        assert process.poll() is None, process.communicate()[1]
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(number)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert "the state is saved" in error.splitlines()[-1]
+    assert train(tmp_path, "--resume", "a", "--time-limit", "0.001", "--quiet") == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("y=torch.zeros(4).long(), classes=('a', 'b')", "one class only (a: 4, b: 0)"),
+        ("y=None, classes=()", "4 samples without labels"),
+        ("y=torch.arange(4) % 2, classes=('a', 'b'), shape=(4, 1, 8, 6)", "(1, 8, 6) are not square images"),
+        ("y=torch.arange(4) % 2, classes=('a', 'b'), shape=(4, 1, 9, 9)", "patch 4 does not divide image 9"),
+        ("y=torch.arange(0), classes=('a', 'b'), shape=(0, 1, 8, 8)", "no training samples"),
+    ],
+)
+def test_data_that_cannot_be_learned_is_refused_before_training(
+    tmp_path: Path, body: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import torch\nfrom vitruvius.datasets import Dataset, Split\n"
+        "def make(y, classes, shape=(4, 1, 8, 8)):\n"
+        "    part = Split(torch.zeros(shape, dtype=torch.uint8), y)\n"
+        "    return Dataset('mine', part, part, part, classes, (0.5,), (0.5,))\n"
+        f"def data(**options):\n    return make({body})\n"
+    )
+    assert train(tmp_path, "--data", f"{tmp_path / 'mine.py'}:data", *SMALL, "--name", "a") == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_start_from_another_run_takes_its_weights(tmp_path: Path) -> None:
+    assert train(tmp_path, *PLAIN, "--epochs", "2", "--name", "a", "--quiet") == 0
+    source = str(tmp_path / "train" / "a")
+    words = [*PLAIN, "--epochs", "1", "--lr", "1e-30", "--init", source, "--name", "b", "--quiet"]
+    assert train(tmp_path, *words) == 0
+    first, second = (load_file(tmp_path / "train" / name / "model.safetensors") for name in "ab")
+    assert all(torch.allclose(first[name], second[name]) for name in first)
+
+
+def test_two_processes_train_as_one(tmp_path: Path) -> None:
+    """20 steps in float64, batches of 16 with 6 left over, shared by two processes."""
+    words = [*PLAIN, "--epochs", "4", "--precision", "float64", "--quiet"]
+    assert train(tmp_path, *words, "--name", "one") == 0
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "0"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    subprocess.run(
+        [*command, "-m", "vitruvius", "train", *words, "--name", "two", "--runs", str(tmp_path)],
+        check=True,
+        capture_output=True,
+        timeout=200,
+        env=environment,
+    )
+    one, two = (load_file(tmp_path / "train" / name / "model.safetensors") for name in ("one", "two"))
+    for name in one:
+        torch.testing.assert_close(one[name], two[name], rtol=1e-6, atol=1e-6)
+    records = [files.read_lines(tmp_path / "train" / name / "records.jsonl") for name in ("one", "two")]
+    for first, second in zip(*records, strict=True):
+        assert first["train_loss"] == pytest.approx(second["train_loss"], abs=1e-6)
+        assert first["train_accuracy"] == second["train_accuracy"]
+
+
+def test_a_tiny_vit_learns_a_slice_of_mnist(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import dataclasses\nfrom vitruvius import datasets\n"
+        "def cut(part, count):\n    return datasets.Split(part.x[:count], part.y[:count])\n"
+        "def slice(**options):\n    data = datasets.get('mnist')\n"
+        "    return dataclasses.replace(data, name='mnist (slice)', train=cut(data.train, 5000),\n"
+        "        validation=cut(data.validation, 500), test=cut(data.test, 1000))\n"
+    )
+    words = ["--data", f"{tmp_path / 'mine.py'}:slice", "--arch", "mnist-slim", "--set", "depth=2", "dropout=0"]
+    words += ["--epochs", "8", "--batch", "32", "--warmup", "100", "--lr", "0.002", "--shift", "1", "--threads", "1"]
+    assert train(tmp_path, *words, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["test_accuracy"] >= 0.90
