@@ -8,6 +8,7 @@ BIN := $(VENV)/bin
 demo: $(VENV)/installed
 	$(BIN)/vitruvius list
 	$(BIN)/vitruvius list presets
+	$(BIN)/vitruvius train --arch mnist-slim --epochs 1 --time-limit 60
 
 test: $(VENV)/tested
 	$(BIN)/python -m pytest
@@ -20,6 +21,13 @@ check: $(VENV)/checked
 
 slow: $(VENV)/slowed
 	$(BIN)/python -m pytest -m slow
+
+bench: $(VENV)/tested
+	$(BIN)/python -m benchmarks.attention
+
+# Three core-hours: DATA is the folder that holds the Fashion-MNIST files, unless they are where data sets are found.
+fifty: $(VENV)/installed
+	$(BIN)/python -m benchmarks.fifty $(if $(DATA),--data-dir $(DATA))
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info
