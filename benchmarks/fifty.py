@@ -136,7 +136,7 @@ def table() -> dict[str, Any]:
 
     lines = files.read_lines(RESULTS)
     by_name = {name: sorted((line for line in lines if line["name"] == name), key=_seed) for name in names()}
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name, (group, arch) in zip(names(), draw(), strict=True):
         found = by_name[name]
         accuracies = [line["accuracy"] for line in found]

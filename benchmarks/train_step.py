@@ -88,7 +88,7 @@ def stepper(model: nn.Module, batch: int, arch: Arch, fused: bool, compiled: boo
     forward: Any = torch.compile(model) if compiled else model
 
     def step() -> None:
-        cross_entropy(forward(x), y).backward()  # type: ignore[no-untyped-call]
+        cross_entropy(forward(x), y).backward()
         optimiser.step()
         optimiser.zero_grad(set_to_none=True)
 

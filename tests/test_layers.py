@@ -27,7 +27,7 @@ HEAVY = {"torch", "scipy", "matplotlib", "plotly", "sympy", "PIL", "safetensors"
 
 def imports(source: str) -> list[tuple[str, bool]]:
     """Every imported module with whether it is imported when the file is (not in a function, not for types only)."""
-    found = []
+    found: list[tuple[str, bool]] = []
 
     def visit(node: ast.AST, eager: bool) -> None:
         if isinstance(node, ast.Import):
