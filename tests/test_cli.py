@@ -52,6 +52,15 @@ def test_every_verb_has_help_with_examples(verb: list[str], capsys: pytest.Captu
         (["list", "--jsn"], "did you mean '--json'?"),
         (["list", "kernls"], "no family 'kernls': did you mean 'kernels'?"),
         (["list", "a", "b"], "'b' is one word too many"),
+        (["train", "--epochs", "ten"], "epochs needs a whole number, got 'ten'"),
+        (["train", "--epochs"], "--epochs needs a value"),
+        (["train", "--epoch", "3"], "no option of vitruvius train '--epoch': did you mean '--epochs'?"),
+        (["train", "--compile", "maybe"], "compile must be 'auto', 'on' or 'off', got 'maybe'"),
+        (["train", "--set", "depth"], "--set takes field=value, got 'depth'"),
+        (["train", "--set", "dept=3"], "no field in Arch 'dept': did you mean 'depth'?"),
+        (["train", "--arch", "mnits"], "no preset 'mnits': did you mean 'mnist'?"),
+        (["train", "--arch", "nowhere.json"], "nowhere.json: no such file or directory"),
+        (["train", "--data", "mnst"], "no dataset 'mnst': did you mean 'mnist'?"),
     ],
 )
 def test_bad_words_get_one_sentence_and_exit_code_2(

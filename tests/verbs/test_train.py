@@ -240,6 +240,7 @@ def test_data_that_cannot_be_learned_is_refused_before_training(
     )
     assert train(tmp_path, "--data", f"{tmp_path / 'mine.py'}:data", *SMALL, "--name", "a") == 2
     assert message in capsys.readouterr().err
+    assert not (tmp_path / "train").exists()
 
 
 def test_a_start_from_another_run_takes_its_weights(tmp_path: Path) -> None:

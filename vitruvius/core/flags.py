@@ -86,16 +86,18 @@ def _gather(arguments: list[str], option: str) -> list[str]:
     """
     rest: list[str] = []
     values: list[str] = []
+    before = ""
     inside = False
     for word in arguments:
         if word == option or word.startswith(f"{option}="):
             inside = True
             values += [word.partition("=")[2]] if "=" in word else []
-        elif inside and "=" in word and not word.startswith("--"):
+        elif inside and not word.startswith("--") and ("=" in word or before == option):
             values.append(word)
         else:
             inside = False
             rest.append(word)
+        before = word
     return [*rest, option, *values] if values else rest
 
 

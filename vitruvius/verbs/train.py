@@ -7,6 +7,7 @@ vitruvius train --data folder:photos --resume fashion --epochs 20
 """
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
@@ -47,7 +48,9 @@ class Config(config.Config):
     warmup: Annotated[int, Field(ge=0)] = 1000
     """Steps over which the learning rate rises to its peak; then it follows half a cosine."""
     weight_decay: Annotated[float, Field(ge=0, le=1)] = 0.05
+    """Pull of AdamW on the matrices towards zero."""
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """Share of each label that is spread over all classes."""
     clip: Annotated[float, Field(ge=0)] = 1.0
     """Largest norm of the gradient; 0 = no clipping."""
     shift: Annotated[int, Field(ge=0, le=64)] = 2
@@ -56,9 +59,12 @@ class Config(config.Config):
     """Random crops of 1 - crop to 1 of the side, scaled back."""
     flip: bool = False
     """Random left-right flips."""
-    seed: int = 0
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    """Of the first weights, the order, the augmentation and the dropout."""
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    """Where to compute; auto: a GPU where there is one."""
     precision: Literal["auto", "float32", "bfloat16", "float64"] = "auto"
+    """auto: bfloat16 where a GPU computes with it, float32 elsewhere."""
     compile: Literal["auto", "on", "off"] = "auto"
     """torch.compile; auto: where it pays back within the run and a C++ compiler is found."""
     threads: Annotated[int, Field(ge=0, le=1024)] = 0
@@ -101,6 +107,8 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     from vitruvius.engine import device, session, world
 
     place = device.device(config.device)
+    if flags.resume is None:
+        _data_and_arch(config)  # what cannot be trained leaves no folder behind
     with world.joined(place), session.opened("train", config, flags) as (folder, config), stopping.on_signals() as stop:
         data, arch = _data_and_arch(config)
         threads = device.use_threads(config.threads)
@@ -122,6 +130,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
             yield _finish(folder, config, data, arch, job, environment)
 
 
+@lru_cache(maxsize=1)
 def _data_and_arch(config: Config) -> "tuple[Dataset, Arch]":
     """The data and the network for them, refused before training if they do not fit."""
     from vitruvius import datasets
