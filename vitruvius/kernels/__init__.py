@@ -1,13 +1,14 @@
 r"""Kernels: ways to weigh values. A member is a module with `weights` and `attend`.
 
-Shapes: B batch, H heads, N queries, M keys, D query and key width, E value width.
+Shapes: B batch, H heads, N queries, M keys, D query and key width, E value width, L edges.
 
 `weights(q_BHND, k_BHMD, mask=None, **options) -> weights_BHNM` and
 `attend(q_BHND, k_BHMD, v_BHME, mask=None, **options) -> out_BHNE`.
 
 Laws, tested over the folder in float64: `attend` equals `weights @ v`; rows sum to 1; a masked weight is 0; a
-fully masked row is 0, never NaN; without a mask, permuting keys and values together changes nothing and permuting
-queries permutes the output; gradients equal finite differences.
+fully masked row is 0 with gradient 0, never NaN; without a mask, permuting keys and values together changes nothing
+and permuting queries permutes the output; gradients equal finite differences; masks that say the same give the same;
+half precision is weighed in float32; input that does not fit is refused by name.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, cast
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 class Edges(NamedTuple):
     """A directed graph as an edge list: along edge e the key `source[e]` is seen by the query `target[e]`."""
 
-    source: "Tensor"  # (E,) integers, indices of keys
-    target: "Tensor"  # (E,) integers, indices of queries
+    source: "Tensor"  # (L,) integers, indices of keys
+    target: "Tensor"  # (L,) integers, indices of queries
 
 
 Mask: TypeAlias = "None | str | Tensor | Edges"
@@ -31,8 +32,9 @@ Mask: TypeAlias = "None | str | Tensor | Edges"
 class Kernel(Protocol):
     """What a kernel's module offers.
 
-    A mask is None, 'causal', bool (True = may attend), float (added to the scores, -inf = may not attend) or Edges;
-    tensors broadcast to (B, H, N, M).
+    A mask is None, 'causal' (query i sees keys 0 to i), bool (True = may attend), float (-inf = may not attend) or
+    Edges; tensors broadcast to (B, H, N, M). A float mask is added to the scores; a kernel whose similarity is not
+    the exponential of a score multiplies it by the exponential of the mask.
     """
 
     def weights(self, q: "Tensor", k: "Tensor", mask: "Mask" = None, **options: Any) -> "Tensor": ...

@@ -38,7 +38,7 @@ def weights(a: Tensor, b: Tensor, factor: Tensor | None, similarity: Similarity)
     kappa_BHNM = _product(a, b, similarity) ** similarity.power
     if factor is not None:
         kappa_BHNM = kappa_BHNM * factor
-    return kappa_BHNM / divisor(kappa_BHNM.sum(-1, keepdim=True), floor(a.dtype, a.shape[-1], similarity.power))
+    return kappa_BHNM / _divisor(kappa_BHNM, floor(a.dtype, a.shape[-1], similarity.power))
 
 
 def attend(a: Tensor, b: Tensor, v: Tensor, factor: Tensor | None, similarity: Similarity, causal: bool) -> Tensor:
@@ -59,15 +59,19 @@ def is_short(a: Tensor, b: Tensor) -> bool:
 
 
 def floor(dtype: torch.dtype, width: int, power: int) -> float:
-    """The largest sum of similarities that is nothing but the rounding of products that cancel to 0."""
+    """The largest similarity that is nothing but the rounding of products that cancel to 0."""
     if power == 1:
         return 0.0  # the features of linear attention are positive: nothing cancels
-    return float((width * torch.finfo(dtype).eps) ** power)
+    return float(4 * width * torch.finfo(dtype).eps ** 2)
 
 
-def divisor(total: Tensor, floor: Tensor | float) -> Tensor:
-    """Row sums to divide by: infinity for a row without weight, which makes its output and gradients 0."""
-    return total.masked_fill(total <= floor, torch.inf)
+def divisor(total: Tensor, empty: Tensor) -> Tensor:
+    """Row sums to divide by: infinity for an empty row, which makes its output and gradients 0."""
+    return total.masked_fill(empty, torch.inf)
+
+
+def _divisor(kappa: Tensor, smallest: float) -> Tensor:
+    return divisor(kappa.sum(-1, keepdim=True), kappa.detach().amax(-1, keepdim=True) <= smallest)
 
 
 @torch.compiler.disable  # type: ignore[untyped-decorator]  # a compiler would unroll the loop over the blocks
@@ -90,7 +94,7 @@ class _Blocked(torch.autograd.Function):
         for rows, keys in _blocks(a, b, causal):
             kappa = _product(a[:, rows], b[:, keys], similarity).pow_(similarity.power)
             _hide(kappa, factor, rows, causal)
-            total[:, rows] = divisor(kappa.sum(-1, keepdim=True), smallest)
+            total[:, rows] = _divisor(kappa, smallest)
             out[:, rows] = kappa @ v[:, keys] / total[:, rows]
         ctx.save_for_backward(a, b, v, factor, out, total)
         return out

@@ -16,11 +16,12 @@ def in_full_precision(kernel: Callable[P, Tensor]) -> Callable[P, Tensor]:
 
     @wraps(kernel)
     def run(*args: P.args, **options: P.kwargs) -> Tensor:
-        q = cast(Tensor, args[0])
+        q = cast(Tensor, args[0] if args else options["q"])
         if q.dtype not in HALF and not torch.is_autocast_enabled(q.device.type):
             return kernel(*args, **options)
         with torch.autocast(q.device.type, enabled=False):
-            return cast(Any, kernel)(*map(_full, args), **options).to(q.dtype)
+            full = {name: _full(value) for name, value in options.items()}
+            return cast(Any, kernel)(*map(_full, args), **full).to(q.dtype)
 
     return run
 

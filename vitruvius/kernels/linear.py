@@ -37,7 +37,7 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Mask = None) -> Tensor:
     if factor is not None:
         b = b * factor.mT
     total_BHN1 = a @ b.sum(2).unsqueeze(-1)
-    return a @ (b.mT @ v) / _blocked.divisor(total_BHN1, 0.0)
+    return a @ (b.mT @ v) / _blocked.divisor(total_BHN1, total_BHN1 == 0)
 
 
 def features(x: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-r"""Quadratic attention: the exact polynomial kernel $(q \cdot k + 1)^2$, in O(N) memory.
+r"""Quadratic attention: weights grow with the exact kernel (q.k + 1)^2, in O(N) memory.
 
 $w_{ij} = (q_i \cdot k_j + 1)^2 e^{m_{ij}} / \sum_l (q_i \cdot k_l + 1)^2 e^{m_{il}}$: a float mask multiplies the
 similarity by its exponential, and $-\infty$ removes a key. A row whose similarities all vanish gives 0.
@@ -39,7 +39,7 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Mask = None, *, route: str = "
     if route == "auto":
         route = "features" if _features_pay(q, k, causal) else "blocked"
     if route == "features" and factor is None:
-        return _features.attend(_with_one(q), _with_one(k), v, power=2, causal=causal)
+        return _features.attend(q, k, v, power=2, causal=causal)
     return _blocked.attend(q, k, v, factor, _blocked.QUADRATIC, causal=causal)
 
 
@@ -51,7 +51,7 @@ def features(x: Tensor) -> Tensor:
     >>> features(torch.tensor([3.0])).tolist()
     [9.0, 1.0, 4.242640495300293]
     """
-    y = _with_one(x)
+    y = torch.cat([x, torch.ones_like(x[..., :1])], -1)
     i, j = torch.triu_indices(y.shape[-1], y.shape[-1], offset=1, device=x.device)
     return torch.cat([y * y, y[..., i] * y[..., j] * 2.0**0.5], -1)
 
@@ -62,15 +62,11 @@ def _features_pay(q: Tensor, k: Tensor, causal: bool) -> bool:
     Per token the blocked route costs the T tokens it meets (T is the harmonic mean of N and M), the features route
     its C features and the calls that make them, which up to 8 heads share. The weights are fitted to forward and
     backward on CPU at D = 8 to 64 with 1 to 64 heads: for 8 heads and D = 16, 32, 64 the routes cross at
-    T = 380, 1060, 3330, under the causal mask at 1040, 2810, 8640.
+    T = 350, 960, 3040, under the causal mask at 930, 2540, 7900.
     """
-    per_feature, per_call, per_shared_call = (3.0, 25.0, 75.0) if causal else (1.2, 10.0, 12.0)
+    per_feature, per_call, per_shared_call = (2.8, 20.0, 75.0) if causal else (1.1, 9.0, 12.0)
     queries, keys, width = q.shape[2], k.shape[2], k.shape[3]
     heads = max(1, min(q.shape[0] * q.shape[1], _features.CHUNK_HEADS))
     count = (width + 1) * (width + 2) / 2
     tokens = 2 * queries * keys / (queries + keys)
     return tokens > per_feature * count + (per_call + per_shared_call / heads) * (width + 1)
-
-
-def _with_one(x: Tensor) -> Tensor:
-    return torch.cat([x, torch.ones_like(x[..., :1])], -1)
