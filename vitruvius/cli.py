@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ from vitruvius.core import plugins
 from vitruvius.core.errors import VitruviusError, unknown
 
 if TYPE_CHECKING:
-    from vitruvius.core.records import Record
+    from vitruvius.core.records import Progress, Record
 
 PURPOSE = "Choose, train and understand Vision Transformers before you spend the GPU hours."
 
@@ -104,8 +104,8 @@ def _console(console: Any, on_terminal: bool, **options: Any) -> Any:
 
 
 @contextmanager
-def _bar(console: Any, quiet: bool) -> "Iterator[Any]":
-    """A progress bar on a terminal; elsewhere nothing, so that logs stay readable."""
+def _bar(console: Any, quiet: bool) -> "Iterator[Callable[[Progress], None]]":
+    """A progress bar on a terminal, from the first progress on; elsewhere nothing, so that logs stay readable."""
     if quiet or not console.is_terminal:
         yield lambda record: None
         return
@@ -113,11 +113,17 @@ def _bar(console: Any, quiet: bool) -> "Iterator[Any]":
     from rich.progress import Progress as Bar
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Bar(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda record: bar.update(
-            task, completed=record.done, total=record.total, description=record.label, refresh=True
-        )
+    bar = Bar(*columns, console=console, transient=True)
+    task = bar.add_task("", total=None)
+
+    def advance(record: "Progress") -> None:
+        bar.start()
+        bar.update(task, completed=record.done, total=record.total, description=record.label)
+
+    try:
+        yield advance
+    finally:
+        bar.stop()
 
 
 def _overview() -> str:

@@ -17,6 +17,18 @@ def test_members_are_listed_without_importing_them(tmp_path: Path, monkeypatch: 
     assert {name: member.summary for name, member in plugins.members("toys").items()} == {"top": "Spins."}
 
 
+def test_a_constant_is_read_without_importing_the_file(tmp_path: Path) -> None:
+    (tmp_path / "top.py").write_text('KIND = "toy"\nraise RuntimeError("imported")\n')
+    assert plugins.constant(tmp_path / "top.py", "KIND") == "toy"
+    assert plugins.constant(tmp_path / "top.py", "SIZE") is None
+
+
+def test_a_docstring_may_have_lines_that_look_like_code(tmp_path: Path) -> None:
+    (tmp_path / "top.py").write_text('"""A\nclass of its own."""\nKIND = 1\ndef f(): ...\n')
+    assert plugins.docstring(tmp_path / "top.py") == "A\nclass of its own."
+    assert plugins.constant(tmp_path / "top.py", "KIND") == 1
+
+
 def test_a_users_own_is_loaded_from_its_file(tmp_path: Path) -> None:
     mine = tmp_path / "mine.py"
     mine.write_text("def size():\n    return 7\n")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from vitruvius.core import cost, tables
+from vitruvius.core import cost, plugins, tables
 from vitruvius.core.errors import UserError
 
 PUBLIC = {"hidden_dim": 216, "depth": 13, "num_heads": [3] * 13, "mlp_ratio": [3.5] * 13}
@@ -21,16 +21,63 @@ def write(folder: Path, rows: Any) -> Path:
 @pytest.mark.parametrize(("image", "params", "macs"), [(224, 6_937_912, 1_564_833_168), (32, 6_896_440, 34_184_592)])
 def test_the_public_dialect_is_the_network_its_makers_built(tmp_path: Path, image: int, params: int, macs: int) -> None:
     path = write(tmp_path, [{"arch": PUBLIC, "c100_base_acc": 67.84, "flower_kd_acc": None}])
-    (entry,) = tables.table(path, image=image, channels=3, classes=100)
+    (entry,) = tables.networks(path, image=image, channels=3, classes=100)
     assert cost.cost(entry.arch)[:2] == (params, macs)
-    assert entry.columns == {"c100_base_acc": pytest.approx(0.6784), "flower_kd_acc": None}
+    assert tables.columns(path) == ["c100_base_acc", "flower_kd_acc"]
+    assert tables.accuracies(path, "c100_base_acc") == [pytest.approx(0.6784)]
+    assert tables.accuracies(path, "flower_kd_acc") == [None]
 
 
 def test_our_own_dialect_names_its_networks(tmp_path: Path) -> None:
-    rows = [{"name": "a", "arch": {"depth": 2}, "accuracy": 0.9}, {"name": "b", "arch": {"depth": 3}}]
-    first, second = tables.table(write(tmp_path, rows))
-    assert (first.name, first.arch.depth, first.columns) == ("a", 2, {"accuracy": 0.9})
-    assert (second.name, second.columns) == ("b", {})
+    rows = [{"name": "a", "arch": {"depth": 2}, "accuracy": 0.9, "params": 7}, {"name": "b", "depth": 3}, {"depth": 4}]
+    path = write(tmp_path, {"archs": rows, "noise_ceiling": {"archs": 3}})
+    assert [(name, arch.depth) for name, arch in tables.networks(path)] == [("a", 2), ("b", 3), ("net3", 4)]
+    assert tables.columns(path) == ["accuracy"]
+    assert tables.accuracies(path, "accuracy") == [0.9, None, None]
+    assert tables.about(path, "noise_ceiling") == {"archs": 3}
+    assert tables.about(path, "recipe") is None
+
+
+def test_a_wanted_column_may_have_any_name_but_must_exist(tmp_path: Path) -> None:
+    path = write(tmp_path, [{"arch": {}, "top1": 0.8}])
+    assert tables.columns(path) == []
+    assert tables.columns(path, "top1") == ["top1"]
+    with pytest.raises(UserError, match=r"no accuracy column in .* 'top2': did you mean 'top1'"):
+        tables.columns(path, "top2")
+
+
+class Locked(dict[str, Any]):
+    """A row whose accuracies cannot be looked at."""
+
+    def _refuse(self, *_: Any) -> Any:
+        raise AssertionError("an accuracy was looked at")
+
+    items = values = copy = __or__ = _refuse
+
+    def __getitem__(self, key: str) -> Any:
+        return self._refuse() if key.endswith("acc") else super().__getitem__(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        if key not in self:
+            return default
+        return self[key]
+
+
+def test_networks_are_read_without_a_look_at_their_accuracies(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [Locked(name=f"net {depth}", arch={"depth": depth}, test_acc=0.9) for depth in (1, 2)]
+    monkeypatch.setattr(tables, "read_json", lambda path: rows)
+    assert [arch.depth for _, arch in tables.networks(Path("nets.json"))] == [1, 2]
+    assert tables.columns(Path("nets.json")) == ["test_acc"]
+    with pytest.raises(AssertionError, match="looked at"):
+        tables.accuracies(Path("nets.json"), "test_acc")
+
+
+def test_a_table_stands_alone() -> None:
+    assert tables.file(["fifty"]) == plugins.PACKAGE / "tables" / "fifty.json"
+    assert tables.file(["nets.json"]) == Path("nets.json")
+    assert tables.file(["mnist", "cifar"]) is None
+    with pytest.raises(UserError, match="one table stands alone, here fifty"):
+        tables.file(["mnist", "fifty"])
 
 
 @pytest.mark.parametrize(
@@ -46,14 +93,28 @@ def test_our_own_dialect_names_its_networks(tmp_path: Path) -> None:
         ([{"arch": {"hidden_dim": 8, "depth": 1, "num_heads": [2]}}], "mlp_ratio is missing"),
         ([{"arch": {**PUBLIC, "num_heads": [0] * 13}}], "entry 1: num_heads must hold positive"),
         ([{"arch": {**PUBLIC, "mlp_ratio": [1e9] * 13}}], "entry 1: mlp_ratio must hold numbers"),
-        ([{"arch": PUBLIC, "c100_acc": 670}], "c100_acc: 670 is not an accuracy"),
         ([3], "entry 1: not a network but int"),
         ([], "holds no list of networks"),
     ],
 )
 def test_a_bad_file_is_named_with_its_position(tmp_path: Path, rows: Any, message: str) -> None:
     with pytest.raises(UserError) as caught:
-        tables.table(write(tmp_path, rows), image=224 if "hidden_dim" in str(rows) else 28)
+        tables.networks(write(tmp_path, rows), image=224 if "hidden_dim" in str(rows) else 28)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"arch": PUBLIC, "acc": 670}, "entry 2: acc: 670 is not an accuracy (percent)"),
+        ({"arch": {"depth": 2}, "acc": 67.0}, "entry 2: acc: 67.0 is not an accuracy (a fraction)"),
+        ({"arch": {"depth": 2}, "acc": "high"}, "entry 2: acc: 'high' is not an accuracy"),
+    ],
+)
+def test_what_is_no_accuracy_is_named_with_its_position(tmp_path: Path, row: Any, message: str) -> None:
+    path = write(tmp_path, [{"arch": {"depth": 1}, "acc": 0.5}, row])
+    with pytest.raises(UserError) as caught:
+        tables.accuracies(path, "acc")
     assert message in str(caught.value)
 
 

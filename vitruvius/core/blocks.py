@@ -33,6 +33,7 @@ class Table(Strict):
 class Heatmap(Strict):
     """A matrix as colours."""
 
+    kind: Literal["heatmap"] = "heatmap"
     title: str
     values: tuple[tuple[float, ...], ...]
     rows: tuple[str, ...] = ()
@@ -56,6 +57,7 @@ class Series(Strict):
 class Lines(Strict):
     """Curves over a common axis."""
 
+    kind: Literal["lines"] = "lines"
     title: str
     series: tuple[Series, ...]
     x_label: str
@@ -67,6 +69,7 @@ class Lines(Strict):
 class Bars(Strict):
     """Named quantities side by side."""
 
+    kind: Literal["bars"] = "bars"
     title: str
     names: tuple[str, ...]
     values: tuple[float, ...]
@@ -76,6 +79,7 @@ class Bars(Strict):
 class Scatter(Strict):
     """Named points: hovering over one in the interactive report says its name."""
 
+    kind: Literal["scatter"] = "scatter"
     title: str
     x: tuple[float, ...]
     y: tuple[float, ...]
@@ -87,6 +91,7 @@ class Scatter(Strict):
 class Plan(Strict):
     """A transport plan: `masses[i][j]` goes from supply point i to demand point j."""
 
+    kind: Literal["plan"] = "plan"
     title: str
     supply: tuple[tuple[float, ...], ...]
     demand: tuple[tuple[float, ...], ...]
@@ -96,6 +101,7 @@ class Plan(Strict):
 class Graph(Strict):
     """A directed graph with labelled nodes at given places."""
 
+    kind: Literal["graph"] = "graph"
     title: str
     nodes: tuple[str, ...]
     places: tuple[tuple[float, float], ...]
@@ -107,6 +113,7 @@ class Graph(Strict):
 class Pictures(Strict):
     """A grid of small pictures, values in 0..1: grey (rows of pixels) or colour (rows of RGB triples)."""
 
+    kind: Literal["pictures"] = "pictures"
     title: str
     rows: tuple[str, ...]
     columns: tuple[str, ...]
@@ -119,6 +126,7 @@ Chart = Heatmap | Lines | Bars | Scatter | Plan | Graph | Pictures
 class Panels(Strict):
     """Several figures as one picture, in rows of `columns`."""
 
+    kind: Literal["panels"] = "panels"
     title: str
     figures: tuple[Chart, ...]
     columns: int = 2

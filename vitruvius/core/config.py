@@ -77,8 +77,8 @@ Settings = Annotated[tuple[str, ...], "field=value"]
 def settings(given: Settings) -> dict[str, Any]:
     """The fields that `--set field=value` names; values are JSON, comma lists or words.
 
-    >>> settings(("depth=4", "heads=2,4", "kernel=linear", "class_token=false"))
-    {'depth': 4, 'heads': [2, 4], 'kernel': 'linear', 'class_token': False}
+    >>> settings(("depth=4", "heads=2,4", "kernel=linear", "class_token=false", "x=1/2,3/4"))
+    {'depth': 4, 'heads': [2, 4], 'kernel': 'linear', 'class_token': False, 'x': ['1/2', '3/4']}
     """
     fields: dict[str, Any] = {}
     for item in given:
@@ -95,12 +95,11 @@ def changed(recorded: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
 
 
 def _value(text: str) -> Any:
-    for candidate in (text, f"[{text}]" if "," in text else text):
-        try:
-            return json.loads(candidate)
-        except ValueError:
-            continue
-    return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        simple = "," in text and not any(mark in text for mark in '[]{}"')
+        return [_value(part.strip()) for part in text.split(",")] if simple else text
 
 
 _WORDS = {

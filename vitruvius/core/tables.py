@@ -4,7 +4,7 @@ A file holds one network, or a list of `{"name": ..., "arch": {...}, "<column>":
 writes an arch as `{"hidden_dim", "depth", "num_heads": [...], "mlp_ratio": [...]}`, its accuracies in percent.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,12 +28,11 @@ class Preset(NamedTuple):
     arch: Arch
 
 
-class Entry(NamedTuple):
-    """A row of a table of networks."""
+class Named(NamedTuple):
+    """A network of a table."""
 
     name: str
     arch: Arch
-    columns: dict[str, float | None]  # what the table says of it: accuracies as fractions
 
 
 @cache
@@ -58,8 +57,51 @@ def arch(name: str, changes: Settings = (), **from_data: Any) -> Arch:
     return Arch(**{**fields, **settings(changes)})
 
 
-def table(path: Path, **from_data: Any) -> list[Entry]:
-    """The networks of a file with what it says of each; the first fault is named with its position."""
+def networks(path: Path, **from_data: Any) -> list[Named]:
+    """The networks of a file, and nothing else it says; the first fault is named with its position."""
+    found = [
+        Named(_name(row, index), _network(row, f"{path}: entry {index}", from_data))
+        for index, row in enumerate(_rows(path), 1)
+    ]
+    _refuse_duplicates(found, path)
+    return found
+
+
+def file(words: Sequence[str]) -> Path | None:
+    """The table that `--archs` names: the fifty that ship, or a FILE.json; None if it names anything else."""
+    found = [word for word in words if word == "fifty" or word.endswith(".json")]
+    if not found:
+        return None
+    if len(words) > 1:
+        raise UserError(f"--archs {','.join(words)}: one table stands alone, here {found[0]}")
+    return PACKAGE / "tables" / "fifty.json" if found == ["fifty"] else Path(found[0])
+
+
+def columns(path: Path, wanted: str | None = None) -> list[str]:
+    """The names of a file's accuracy columns, those that end in `acc` or `accuracy`; or the wanted one, if it is there.
+
+    Only names are looked at.
+    """
+    names = {key: None for row in _rows(path) if "arch" in row for key in row if key not in ("name", "arch")}
+    if wanted is None:
+        return [name for name in names if name.endswith(("acc", "accuracy"))]
+    if wanted not in names:
+        raise unknown(f"accuracy column in {path}", wanted, names)
+    return [wanted]
+
+
+def accuracies(path: Path, column: str) -> list[float | None]:
+    """A column of a file as fractions, in the order of its networks; None where nothing was measured."""
+    return [_accuracy(row, column, f"{path}: entry {index}: {column}") for index, row in enumerate(_rows(path), 1)]
+
+
+def about(path: Path, key: str) -> Any:
+    """What a file says beside its networks; None if it does not."""
+    content = read_json(path)
+    return content.get(key) if isinstance(content, dict) and "archs" in content else None
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
     rows = read_json(path)
     if isinstance(rows, dict):
         rows = rows.get("archs", [{"name": path.stem, "arch": rows}])
@@ -67,22 +109,22 @@ def table(path: Path, **from_data: Any) -> list[Entry]:
         raise UserError(f"{path}: holds no list of networks")
     if len(rows) > LONGEST_TABLE:
         raise UserError(f"{path}: {len(rows):,} networks, at most {LONGEST_TABLE:,} are read")
-    entries = [_entry(row, f"{path}: entry {index}", index, from_data) for index, row in enumerate(rows, 1)]
-    _refuse_duplicates(entries, path)
-    return entries
+    for index, row in enumerate(rows, 1):
+        if not isinstance(row, dict):
+            raise UserError(f"{path}: entry {index}: not a network but {type(row).__name__}")
+    return rows
 
 
-def _entry(row: Any, where: str, index: int, from_data: dict[str, Any]) -> Entry:
-    if not isinstance(row, dict) or not isinstance(row.get("arch", row), dict):
-        raise UserError(f"{where}: not a network but {type(row).__name__}")
-    described = row.get("arch", row)
+def _name(row: Mapping[str, Any], index: int) -> str:
+    return str(row["name"]) if "name" in row else f"net{index}"
+
+
+def _network(row: Mapping[str, Any], where: str, from_data: dict[str, Any]) -> Arch:
+    described = row["arch"] if "arch" in row else {key: row[key] for key in row if key != "name"}
     try:
-        found = Arch(**{**from_data, **_arch_fields(described, where)})
+        return Arch(**{**from_data, **_arch_fields(described, where)})
     except UserError as error:
         raise UserError(f"{where}: {str(error).removeprefix(where + ': ')}") from None
-    percent = bool(PUBLIC_FIELDS & described.keys())
-    columns = {key: _accuracy(value, percent, f"{where}: {key}") for key, value in row.items() if _is_column(key, row)}
-    return Entry(str(row.get("name", f"net{index}")), found, columns)
 
 
 def _arch_fields(described: Any, where: str) -> dict[str, Any]:
@@ -123,21 +165,19 @@ def _from_public(described: Mapping[str, Any], where: str) -> dict[str, Any]:
     }
 
 
-def _is_column(key: str, row: Mapping[str, Any]) -> bool:
-    return "arch" in row and key not in ("name", "arch", "group") and isinstance(row[key], int | float | None)
-
-
-def _accuracy(value: float | None, percent: bool, where: str) -> float | None:
+def _accuracy(row: Mapping[str, Any], column: str, where: str) -> float | None:
     """An accuracy as a fraction; the public dialect writes percent."""
-    if value is None or not where.endswith(("acc", "accuracy")):
-        return value
-    fraction = value / 100 if percent else value
+    value = row.get(column) if "arch" in row else None
+    if value is None:
+        return None
+    percent = bool(PUBLIC_FIELDS & row["arch"].keys())
+    fraction = value / (100 if percent else 1) if isinstance(value, int | float) else -1
     if not 0 <= fraction <= 1:
-        raise UserError(f"{where}: {value} is not an accuracy ({'percent' if percent else 'a fraction'})")
+        raise UserError(f"{where}: {value!r} is not an accuracy ({'percent' if percent else 'a fraction'})")
     return fraction
 
 
-def _refuse_duplicates(entries: list[Entry], path: Path) -> None:
+def _refuse_duplicates(entries: list[Named], path: Path) -> None:
     seen: dict[Any, int] = {}
     for index, entry in enumerate(entries, 1):
         for key, what in ((entry.name, f"the name '{entry.name}'"), (entry.arch, "the same network")):

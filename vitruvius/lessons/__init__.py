@@ -29,6 +29,7 @@ SUBJECTS = (
     "training",
     "recurrent nets and graphs",
     "zero-cost ranking",
+    "optimal transport",
 )
 
 Value = Any

@@ -1,5 +1,6 @@
 """Verdicts: does a second computation give the same values?"""
 
+import math
 from typing import Any
 
 from vitruvius.lessons import Proof, Value
@@ -21,11 +22,12 @@ def agree(name: str, method: str, claimed: Value, found: Value, tolerance: float
     gap, worst = 0.0, ""
     for path, value in left.items():
         difference = _difference(value, right[path])
-        if not difference <= gap:  # also true for NaN
+        if difference > gap:
             gap, worst = difference, path
     passed = gap <= tolerance
     where = "" if passed else f" at {worst or 'the value'}: {left[worst]} against {right[worst]}"
-    detail = f"{len(left)} entries, largest difference {gap:.1e}{where}"
+    count = f"{len(left)} entries" if len(left) != 1 else "1 entry"
+    detail = f"{count}, largest difference {gap:.1e}{where}"
     return Proof(name=name, method=method, passed=passed, detail=detail)
 
 
@@ -60,6 +62,8 @@ def leaves(value: Value, path: str = "") -> dict[str, Any]:
 
 def _difference(claimed: Any, found: Any) -> float:
     if isinstance(claimed, str | bool | None) or isinstance(found, str | bool | None):
-        return 0.0 if claimed == found else float("inf")
+        return 0.0 if claimed == found else math.inf
     gap = abs(float(claimed) - float(found))
+    if not math.isfinite(gap):
+        return 0.0 if claimed == found else math.inf  # NaN equals nothing
     return 0.0 if gap <= SLACK else gap / max(abs(float(claimed)), abs(float(found)))

@@ -1,8 +1,10 @@
 """Charts with axes: heat maps, curves, bars, points. Colours stay apart for colour-blind eyes (Okabe and Ito 2008)."""
 
+import re
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
+from vitruvius.core import render, symbols
 from vitruvius.core.blocks import Bars, Heatmap, Lines, Scatter
 
 if TYPE_CHECKING:
@@ -15,9 +17,9 @@ Size = tuple[float, float]
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")
 DASHES = ("-", "--", "-.", ":")
 FEW = 40
-"""Points up to which a curve shows each of them, and names up to which an axis shows each of them."""
+"""Points up to which a curve marks each of them, and bars up to which each says its value."""
 WRITTEN = 16
-"""Cells per side up to which a heat map has its numbers written in."""
+"""Cells per side up to which a heat map has its numbers written in and every row and column named."""
 NAMED_POINTS = 24
 
 
@@ -61,7 +63,7 @@ def bars(figure: Bars, canvas: "FigureBase") -> Size:
     axes.axvline(0, color="#8b949e", linewidth=0.8)
     axes.spines["left"].set_visible(False)
     if count <= FEW:
-        axes.bar_label(shown, [f"{value:.4g}" for value in figure.values], padding=3, fontsize=8)
+        axes.bar_label(shown, [render.cell(float(value)) for value in figure.values], padding=3, fontsize=8)
         axes.use_sticky_edges = min(figure.values, default=0) >= 0
         axes.margins(x=0.12)
     axes.grid(visible=True, axis="x")
@@ -127,8 +129,8 @@ def _name_cells(axes: "Axes", figure: Heatmap, height: int, width: int) -> None:
 
 def _names(given: tuple[str, ...], count: int) -> tuple[list[float], tuple[str, ...]]:
     """Places and names of ticks; without names they are counted from 1, and of very many about ten are shown."""
-    every = 1 if count <= FEW else -(-count // 10)
-    names = given or tuple(map(str, range(1, count + 1)))
+    every = 1 if count <= WRITTEN else -(-count // 10)
+    names = tuple(map(lowered, given)) or tuple(map(str, range(1, count + 1)))
     return [index + 0.5 for index in range(0, count, every)], names[:count:every]
 
 
@@ -144,6 +146,15 @@ def _write_numbers(axes: "Axes", values: Any, mesh: Any) -> None:
         axes.text(
             column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=size, color="white" if dark else "black"
         )
+
+
+def lowered(name: str) -> str:
+    """A name with its indices in small characters.
+
+    >>> lowered("h_10 = (1, -1)")
+    'h₁₀ = (1, -1)'
+    """
+    return re.sub(r"_(\d+)", lambda found: "".join(symbols.SUBSCRIPT[digit] for digit in found[1]), name)
 
 
 DRAW: dict[type, Any] = {Lines: lines, Bars: bars, Scatter: scatter, Heatmap: heatmap}

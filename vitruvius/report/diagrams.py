@@ -84,7 +84,7 @@ def graph(figure: Graph, canvas: "FigureBase") -> charts.Size:
     size = _fit(figure, axes)
     style = {"boxstyle": "round,pad=0.45", "facecolor": "#dbeafe", "edgecolor": SUPPLY, "linewidth": 1.2}
     boxes = [
-        axes.text(x, y, name, ha="center", va="center", fontsize=9, color="black", bbox=style, zorder=3)
+        axes.text(x, y, charts.lowered(name), ha="center", va="center", fontsize=9, color="black", bbox=style, zorder=3)
         for (x, y), name in zip(figure.places, figure.nodes, strict=True)
     ]
     labels = figure.labels or ("",) * len(figure.edges)
@@ -116,12 +116,13 @@ def _loop(axes: "Axes", node: Any, label: str) -> None:
     from matplotlib.patches import FancyArrowPatch
     from matplotlib.transforms import ScaledTranslation
 
-    x, y = node.get_position()
-    beside = axes.figure.dpi_scale_trans + ScaledTranslation(x, y, axes.transData)
+    place: Any = (*node.get_position(), axes.transData)
+    beside = axes.figure.dpi_scale_trans + ScaledTranslation(*place)
     ends = (-0.13, 0.13), (0.13, 0.13)
     axes.add_patch(FancyArrowPatch(*ends, connectionstyle="arc3,rad=-1.8", transform=beside, **ARROW))
     if label:
-        axes.text(0, 0.46, label, transform=beside, ha="center", va="center", fontsize=7.5, color="black", zorder=6)
+        look: Any = {"ha": "center", "va": "center", "fontsize": 7.5, "color": "black", "zorder": 6}
+        axes.text(0, 0.46, charts.lowered(label), transform=beside, **look)
 
 
 def _arrow(axes: "Axes", source: Any, target: Any, label: str, bend: float) -> None:
@@ -138,7 +139,9 @@ def _arrow(axes: "Axes", source: Any, target: Any, label: str, bend: float) -> N
 
 def _edge_label(axes: "Axes", label: str, place: tuple[float, float]) -> None:
     if label:
-        axes.annotate(label, place, ha="center", va="center", fontsize=7.5, color="black", bbox=PAPER, zorder=6)
+        axes.annotate(
+            charts.lowered(label), place, ha="center", va="center", fontsize=7.5, color="black", bbox=PAPER, zorder=6
+        )
 
 
 def pictures(figure: Pictures, canvas: "FigureBase") -> charts.Size:
@@ -156,7 +159,7 @@ def pictures(figure: Pictures, canvas: "FigureBase") -> charts.Size:
             axes.set_xticks([])
             axes.set_yticks([])
             for spine in axes.spines.values():
-                spine.set_visible(False)
+                spine.set(visible=True, color=FLOW, linewidth=0.6)
             if row == 0 and column < len(figure.columns):
                 axes.set_title(figure.columns[column], fontsize=8, loc="center", pad=4)
             if column == 0 and row < len(figure.rows):

@@ -25,7 +25,7 @@ h2 { font-size: 1.4rem; margin: 2.6rem 0 .8rem; padding-bottom: .3rem; border-bo
 h3 { font-size: 1.08rem; margin: 1.8rem 0 .5rem; }
 p { margin: .7rem 0; white-space: pre-line; overflow-wrap: break-word; }
 .note { color: var(--soft); } .good { color: var(--good); } .warning { color: var(--warning); }
-.error { color: var(--error); font-weight: 600; }
+.error { color: var(--error); font-weight: 600; } .good, .error { margin: .3rem 0; }
 .formula { overflow-x: auto; margin: .8rem 0; padding: .7rem 1rem; background: var(--wash); border-radius: 8px; }
 math { font-size: 1.12rem; } math[display=block] { margin: .25rem 0; width: max-content; }
 mtd[columnalign=left] { text-align: left; } mtd[columnalign=right] { text-align: right; }

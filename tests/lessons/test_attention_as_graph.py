@@ -1,0 +1,81 @@
+"""Attention by messages against loops over words."""
+
+import math
+from typing import Any
+
+import pytest
+
+from vitruvius.core.errors import UserError
+from vitruvius.lessons import Answer
+from vitruvius.lessons.attention_as_graph import Question, prove, solve
+
+H = [(1, -1), (-1, 1), (0, -1), (1, 0)]
+
+
+def answer(**fields: Any) -> Answer:
+    question = Question(**fields)
+    *_, found = solve(question)
+    assert isinstance(found, Answer)
+    assert all(proof.passed for proof in prove(question, found))
+    return found
+
+
+def attended(i: int, seen: list[int]) -> list[float]:
+    """Word i of the default question: Q = I, K h = (h_1 + h_2, h_2), V h = 2 h."""
+    powers = {j: math.exp(H[i][0] * (H[j][0] + H[j][1]) + H[i][1] * H[j][1]) for j in seen}
+    return [sum(powers[j] * 2 * H[j][entry] for j in seen) / sum(powers.values()) for entry in (0, 1)]
+
+
+def test_attention_is_a_sum_of_messages_over_all_pairs() -> None:
+    found = answer()
+    assert found["edges"] == 16
+    assert found["scores"] == [[1, -1, 0, 1], [-1, 1, 0, -1], [1, -1, 1, 0], [0, 0, -1, 1]]
+    assert found["output"] == [pytest.approx(attended(i, [0, 1, 2, 3]), rel=1e-12) for i in range(4)]
+
+
+def test_a_causal_mask_removes_the_edges_from_later_words() -> None:
+    found = answer(mask="causal")
+    assert found["edges"] == 10
+    assert found["output"] == [pytest.approx(attended(i, list(range(i + 1))), rel=1e-12) for i in range(4)]
+
+
+def test_a_word_without_edges_hears_nothing() -> None:
+    mask = [[False] * 4, [True, True, False, False], [False, False, True, False], [True] * 4]
+    found = answer(mask=mask)
+    assert found["output"][0] == [0, 0]
+    assert found["output"][2] == pytest.approx(attended(2, [2]))
+    assert found["weights"][1] == pytest.approx([1 / (1 + math.exp(2)), 1 / (1 + math.exp(-2)), 0, 0])
+
+
+def test_scaling_divides_the_scores_by_the_root_of_the_width() -> None:
+    found = answer(scaled=True)
+    assert found["scores"][0] == pytest.approx([2**-0.5, -(2**-0.5), 0, 2**-0.5])
+
+
+def test_sharp_scores_do_not_overflow() -> None:
+    found = answer(w_q=[[1000, 0], [0, 1000]], states=[[2, 0], [0, 3]], w_k=[[1, 0], [0, 1]], w_v=[[1, 1]])
+    assert found["output"] == [[2], [3]]
+
+
+def test_the_cost_of_long_range() -> None:
+    # 5 words, 2 neighbours on either side: 3 + 4 + 5 + 4 + 3 edges, 2 hops from end to end.
+    found = answer(tokens=[5], window=2)["long_range"]
+    assert found.pop("margin") == pytest.approx([math.log(4)])
+    assert found == {"tokens": [5], "edges": [25], "window_edges": [19], "window_hops": [2]}
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"states": [[1], [1, 2]]}, "states needs 1 to 32 row vectors of one length"),
+        ({"w_q": [[1, 0, 0]]}, "w_q needs 1 to 32 rows of 2"),
+        ({"w_q": [[1, 0]]}, "w_q has 1 rows and w_k 2: queries and keys need one length"),
+        ({"mask": [[True]]}, "mask has 1 rows: needs 4 rows of 4"),
+        ({"tokens": []}, "tokens has 0 lengths: needs 1 to 8"),
+        ({"window": 0}, "window must be greater than or equal to 1"),
+    ],
+)
+def test_a_question_that_does_not_fit_is_refused(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError) as caught:
+        Question(**fields)
+    assert message in str(caught.value)

@@ -1,0 +1,96 @@
+"""Back-propagation through time against numbers found another way."""
+
+import math
+from typing import Any
+
+import pytest
+import torch
+
+from vitruvius.core.blocks import Graph
+from vitruvius.core.errors import UserError
+from vitruvius.lessons import Answer, Step
+from vitruvius.lessons.bptt import Question, prove, solve
+
+
+def answer(**fields: Any) -> Answer:
+    question = Question(**fields)
+    *_, found = solve(question)
+    assert isinstance(found, Answer)
+    assert all(proof.passed for proof in prove(question, found))
+    return found
+
+
+def loss(w: torch.Tensor, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """The default question, written out for three steps."""
+    x = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], dtype=torch.float64)
+    h1 = torch.sigmoid(w @ x[0])
+    h2 = torch.sigmoid(w @ x[1] + u @ h1)
+    h3 = torch.sigmoid(w @ x[2] + u @ h2)
+    return ((1 - v @ h1) ** 2 + (0 - v @ h2) ** 2 + (1 - v @ h3) ** 2).sum()
+
+
+def test_the_gradients_are_those_of_the_loss_written_out() -> None:
+    weights = ([[1, -1], [0.5, 2]], [[1, 2], [-1, 0.5]], [[2, -1]])
+    tensors = [torch.tensor(weight, dtype=torch.float64, requires_grad=True) for weight in weights]
+    found, total = answer(), loss(*tensors)
+    expected = torch.autograd.grad(total, tensors)
+    for name, gradient in zip(("grad_w", "grad_u", "grad_v"), expected, strict=True):
+        assert torch.tensor(found[name], dtype=torch.float64).sub(gradient).abs().max() < 1e-12
+    assert found["loss"] == pytest.approx(total.item(), rel=1e-12)
+
+
+def test_one_unit_by_hand() -> None:
+    # h1 = s(1), h2 = s(1 + 2 h1), y = 3h, z = 0: L = 9 h1^2 + 9 h2^2, so dL/dh2 = 18 h2 and
+    # dL/dh1 = 18 h1 + 2 h2 (1 - h2) 18 h2; U only multiplies h1.
+    found = answer(w=[[1]], u=[[2]], v=[[3]], inputs=[[1], [1]], targets=[[0], [0]])
+    h1 = 1 / (1 + math.exp(-1))
+    h2 = 1 / (1 + math.exp(-1 - 2 * h1))
+    to_h2 = 18 * h2
+    to_h1 = 18 * h1 + 2 * h2 * (1 - h2) * to_h2
+    assert found["grad_hidden"] == [pytest.approx([to_h1]), pytest.approx([to_h2])]
+    assert found["grad_u"] == [pytest.approx([to_h2 * h2 * (1 - h2) * h1])]
+    assert found["grad_w"] == [pytest.approx([to_h1 * h1 * (1 - h1) + to_h2 * h2 * (1 - h2)])]
+    assert found["grad_v"] == [pytest.approx([6 * (h1**2 + h2**2)])]
+
+
+def test_a_start_other_than_zero_reaches_u() -> None:
+    # One step, h = s(u start) with u = 1, start = 2, y = h, z = 0: dL/du = 2 h h (1 - h) start.
+    found = answer(w=[[0]], u=[[1]], v=[[1]], inputs=[[1]], targets=[[0]], start=[2])
+    h = 1 / (1 + math.exp(-2))
+    assert found["grad_u"] == [pytest.approx([2 * h * h * (1 - h) * 2])]
+
+
+def test_saturated_units_do_not_overflow() -> None:
+    found = answer(w=[[1000], [-1000]], u=[[1, 0], [0, 1]], v=[[1, 1]], inputs=[[1]], targets=[[1]])
+    assert found["hidden"] == [[1.0, 0.0]]
+
+
+def test_the_unrolled_graph_has_a_label_on_every_edge() -> None:
+    step = next(solve(Question()))
+    assert isinstance(step, Step)
+    figure = step.figure
+    assert isinstance(figure, Graph)
+    edges = {(figure.nodes[start], figure.nodes[end]) for start, end in figure.edges}
+    labels = dict(zip([(figure.nodes[a], figure.nodes[b]) for a, b in figure.edges], figure.labels, strict=True))
+    assert edges == {(f"h_{t - 1}", f"h_{t}") for t in (1, 2, 3)} | {
+        (a, b) for t in (1, 2, 3) for a, b in ((f"x_{t}", f"h_{t}"), (f"h_{t}", f"y_{t}"))
+    }
+    assert [labels[edge] for edge in (("h_1", "h_2"), ("x_2", "h_2"), ("h_3", "y_3"))] == ["U", "W", "V"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"u": [[1, 2]]}, "u is 1 x 2: needs 2 x 2"),
+        ({"v": [[1, 2, 3]]}, "v is 1 x 3: needs 1 x 2"),
+        ({"inputs": [[1, 2], [1]]}, "inputs is 2 x 1 or 2: needs 2 x 2"),
+        ({"targets": [[1]]}, "targets is 1 x 1: needs 3 x 1"),
+        ({"start": [1]}, "start is 1 x 1: needs 1 x 2"),
+        ({"inputs": [[1, 0]] * 33, "targets": [[0]] * 33}, "inputs has 33 time steps"),
+        ({"w": []}, "w 0 x 0"),
+    ],
+)
+def test_a_question_that_does_not_fit_is_refused(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError) as caught:
+        Question(**fields)
+    assert message in str(caught.value)
