@@ -74,13 +74,13 @@ def cost(arch: Arch) -> Cost:
 def attention_macs(kernel: str, tokens: int, layer: Layer) -> int:
     """Multiply-adds of the attention products themselves, all heads of one layer, one image.
 
-    Pairwise kernels compare every query with every key and weigh every value, $2 N^2 d$ per head; `hardmax` picks its
-    value, `quadratic` compares vectors one longer, and `linear` contracts keys with values first.
+    Pairwise kernels compare every query with every key and weigh every value, $2 N^2 d$ per head (`quadratic` takes a
+    cheaper route for long sequences); `hardmax` picks its value, and `linear` contracts keys with values first.
     """
     heads, dim = layer.heads, layer.head_dim
     if kernel == "linear":
         return heads * tokens * dim * (2 * dim + 1)
-    return heads * tokens**2 * {"hardmax": dim, "quadratic": 2 * dim + 1}.get(kernel, 2 * dim)
+    return heads * tokens**2 * (dim if kernel == "hardmax" else 2 * dim)
 
 
 def activation_bytes(arch: Arch) -> int:
