@@ -1,0 +1,95 @@
+"""A key that moves, with two keys, where everything is a logistic function."""
+
+from math import exp, log, sqrt
+from typing import Any
+
+import pytest
+
+from vitruvius.core.errors import UserError
+from vitruvius.lessons import Answer
+from vitruvius.lessons.key_perturbation import Question, prove, solve
+
+TWO = {"q": [[2]], "k": [[1], [0]], "v": [[10, 0], [0, 5]], "index": 0}
+"""One query, width 1 (so the scale is 1): the key that moves has log-odds 2."""
+
+
+def answer(**fields: Any) -> Answer:
+    question = Question(**fields)
+    *_, found = solve(question)
+    assert isinstance(found, Answer)
+    assert all(proof.passed for proof in prove(question, found))
+    return found
+
+
+def logistic(x: float) -> float:
+    return 1 / (1 + exp(-x))
+
+
+def test_a_vector_added_to_the_key() -> None:
+    found, w = answer(**TWO, epsilon=["1/4"]), logistic(2)
+    assert found["output_before"] == [pytest.approx([10 * w, 5 * (1 - w)], rel=1e-12)]
+    moved = logistic(2.5)
+    assert found["output_after"] == [pytest.approx([10 * moved, 5 * (1 - moved)], rel=1e-12)]
+    tangent = w + 0.5 * w * (1 - w)
+    assert found["first_order"] == [pytest.approx([10 * tangent, 5 * (1 - tangent)], rel=1e-12)]
+    assert found["covariance"] is None
+
+
+def test_noise_spreads_along_one_line() -> None:
+    # d output / d key = 2 w (1 - w) (10, -5); the covariance is sigma^2 times its outer product.
+    found, w = answer(**TWO, sigma="1/100"), logistic(2)
+    slope = [2 * w * (1 - w) * 10, -2 * w * (1 - w) * 5]
+    expected = [[1e-4 * a * b for b in slope] for a in slope]
+    assert found["covariance"] == [[pytest.approx(row, rel=1e-12) for row in expected]]
+    assert found["first_order"] == found["output_before"]
+    # Second order: the mean weight moves by (2 sigma)^2 / 2 w (1 - w) (1 - 2 w), up to sigma^4.
+    shift = found["output_after"][0][0] - found["output_before"][0][0]
+    assert shift == pytest.approx(10 * 2e-4 * w * (1 - w) * (1 - 2 * w), rel=1e-3)
+
+
+def test_a_stretched_key_helps_only_queries_that_agree_with_it() -> None:
+    found = answer(q=[[2], [-2], [0]], k=[[1], [0]], v=[[1], [0]], index=0, stretch=3)
+    assert [row[0] for row in found["output_after"]] == pytest.approx([logistic(6), logistic(-6), 0.5], rel=1e-12)
+    assert found["helps"] == [True, False, False]
+
+
+def test_the_default_is_small_noise_and_the_scale_the_root_of_the_length() -> None:
+    assert Question().sigma == Question(sigma="1/10").sigma
+    # Scores of the first query over 2, the root of 4: 1, 2 and 3/2.
+    total = exp(1) + exp(2) + exp(1.5)
+    expected = [(exp(1) + 2 * exp(1.5)) / total, (exp(2) + 2 * exp(1.5)) / total]
+    assert answer()["output_before"][0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_scale_may_be_given() -> None:
+    found = answer(**TWO, stretch=2, beta="1/2")
+    assert log(found["output_after"][0][0] / (10 - found["output_after"][0][0])) == pytest.approx(2)
+
+
+def test_a_very_long_key_takes_everything_without_a_warning() -> None:
+    assert answer(**TWO, stretch=10**6)["output_after"] == [pytest.approx([10, 0], abs=1e-12)]
+    assert answer(**{**TWO, "q": [[-2]]}, stretch=10**6)["output_after"] == [pytest.approx([0, 5], abs=1e-12)]
+
+
+def test_without_a_slope_noise_changes_nothing() -> None:
+    found = answer(**{**TWO, "q": [[0]]}, sigma=1)
+    assert found["output_after"] == [pytest.approx([5, 2.5], rel=1e-12)]
+    assert sqrt(sum(value**2 for row in found["covariance"][0] for value in row)) == 0
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"sigma": 1, "stretch": 2}, "sigma and stretch are given: it needs one of epsilon, sigma and stretch"),
+        ({"index": 3}, "index is 3: it needs 0 to 2"),
+        ({"epsilon": [1]}, "epsilon has 1 entries: it needs the keys' 4"),
+        ({"sigma": 0}, "sigma must be greater than 0"),
+        ({"beta": 0}, "beta must be greater than 0"),
+        ({"q": []}, "q has 0 vectors"),
+        ({"k": [[1, 0, 0, 0]], "v": [[1]]}, "k has 1 vectors of lengths [4]: it needs 2 of length 4"),
+    ],
+)
+def test_a_bad_question_is_refused(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError) as caught:
+        Question(**fields)
+    assert message in str(caught.value)

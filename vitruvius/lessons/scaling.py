@@ -1,0 +1,173 @@
+r"""Why attention divides by the root of the dimension: mean and variance of a dot product.
+
+$q, k \sim \mathcal N(\mu, \sigma^2 I)$ in $\mathbb R^d$, independent: $E[q^T k] = \mu^T \mu$ and
+$\mathrm{Var}[q^T k] = 2 \sigma^2 \mu^T \mu + d \sigma^4$; dividing by the root of the variance makes it 1.
+"""
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from vitruvius import lessons
+from vitruvius.core.blocks import Lines, Series
+from vitruvius.lessons import Answer, Exact, Proof, Step, Vector, _board, exact
+from vitruvius.lessons._proofs import agree, within
+
+if TYPE_CHECKING:
+    Array = np.ndarray[Any, Any]
+
+SUBJECT = "attention"
+LARGEST = 4096
+KEYS, DRAWS, DIMS = 16, 200, (1, 4, 16, 64, 256, 1024)
+"""The demonstration: softmax over this many keys, this often, in these dimensions."""
+
+
+class Question(lessons.Question, validate_default=True):
+    """Queries and keys whose entries are normal; the default is the standard normal of 64 dimensions."""
+
+    mean: Exact | Vector = exact(0)
+    """One number for all entries, or one per entry."""
+    sigma: Exact = exact(1)
+    """Standard deviation of each entry."""
+    dim: Annotated[int, Field(ge=1, le=LARGEST)] = 64
+
+    @model_validator(mode="before")
+    @classmethod
+    def _dim_of_the_mean(cls, given: Any) -> Any:
+        if isinstance(given, dict) and isinstance(given.get("mean"), list | tuple) and "dim" not in given:
+            return {**given, "dim": len(given["mean"])}
+        return given
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if isinstance(self.mean, tuple) and len(self.mean) != self.dim:
+            raise ValueError(f"mean has {len(self.mean)} entries: it needs one number or {self.dim}, as dim says")
+        if self.sigma <= 0:
+            raise ValueError(f"sigma is {self.sigma}: it needs a number above 0")
+        return self
+
+    @property
+    def means(self) -> Vector:
+        """The mean of each entry."""
+        return self.mean if isinstance(self.mean, tuple) else (self.mean,) * self.dim
+
+
+def solve(question: Question) -> Iterator[Step | Answer]:
+    """One entry by symbols, the sum over the entries, the divisor, and what softmax does without it."""
+    import sympy
+
+    dim, sigma, (mu, s) = question.dim, question.sigma, sympy.symbols("mu sigma")
+    square = sum((mean**2 for mean in question.means), Fraction(0))
+    second = mu**2 + s**2  # E[x^2] of a normal variable
+    of_product = sympy.latex(sympy.expand(second**2 - mu**4))
+    yield Step(
+        says=f"The product is a sum of {dim} terms. Query and key are independent, so the mean of each term is the "
+        f"product of the means, and the means add up to {square}.",
+        formula=rf"E[q^T k] = \sum_i E[q_i]\,E[k_i] = \mu^T \mu = {_board.number(square)}",
+        value=square,
+    )
+    yield Step(
+        says="A term's second moment is the product of the second moments, mean squared plus variance each; take off "
+        f"the squared mean. With mean 0 only the last part is left, here {sigma**4}.",
+        formula=rf"\mathrm{{Var}}[q_i k_i] = \left({sympy.latex(second)}\right)^2 - \mu^4 = {of_product}",
+        value=sigma**4,
+    )
+    variance = 2 * sigma**2 * square + dim * sigma**4
+    yield Step(
+        says=f"Terms of different entries are independent, so {dim} variances add up. The trace gives the same at "
+        "once. It grows with the dimension, not with its square, as is sometimes written.",
+        formula=r"\mathrm{Var}[q^T k] = \mathrm{tr}\left((\mu\mu^T + \sigma^2 I)^2\right) - (\mu^T\mu)^2 = "
+        rf"2\sigma^2 \mu^T\mu + d\sigma^4 = 2 \cdot {_board.number(sigma**2)} \cdot {_board.number(square)} + "
+        rf"{dim} \cdot {_board.number(sigma**4)} = {_board.number(variance)}",
+        value=variance,
+    )
+    scale = _root(variance)
+    simplified = sympy.latex(sympy.sqrt(sympy.Rational(variance.numerator, variance.denominator)))
+    yield Step(
+        says=f"Dividing by s divides the variance by s squared, so s = {float(scale):.6g} makes it 1. The root of d, "
+        f"as in attention, leaves {float(variance / dim):.6g} (1 for mean 0 and deviation 1); dividing by d "
+        f"itself would leave {float(variance / dim**2):.6g}." + _shared_part(square * sigma**2),
+        formula=rf"s = \sqrt{{{_board.number(variance)}}} = {simplified} \approx {float(scale):.6g}",
+        value=scale,
+    )
+    yield from _saturation(float(sigma))
+    yield Answer(fields={"expectation": square, "variance": variance, "scale": scale})
+
+
+def prove(question: Question, answer: Answer) -> Iterator[Proof]:
+    """Gauss-Hermite quadrature of one term, exact for polynomials, and a simulation of the whole product."""
+    expectation, variance = map(sum, zip(*(_moments(mean, question.sigma) for mean in question.means), strict=True))
+    found = {"expectation": expectation, "variance": variance, "scale": math.sqrt(variance)}
+    yield agree("expectation, variance and scale", "Gauss-Hermite quadrature", answer.fields, found)
+    rng, draws = np.random.default_rng(0), max(2_000_000 // question.dim, 500)
+    means, sigma = np.array(question.means, float), float(question.sigma)
+    q, k = (means + sigma * rng.standard_normal((draws, question.dim)) for _ in range(2))
+    product = (q * k).sum(1)
+    for name, samples in (("expectation", product), ("variance", (product - product.mean()) ** 2)):
+        method, error = f"{draws} simulated products", float(samples.std()) / draws**0.5
+        yield within(name, method, float(answer[name]), float(samples.mean()), error)
+
+
+def _saturation(sigma: float) -> Iterator[Step]:
+    """Largest weight and gradient of softmax against the dimension, with and without the divisor."""
+    rng = np.random.default_rng(0)
+    found: dict[str, dict[str, list[float]]] = {
+        name: {"largest weight": [], "gradient": []} for name in ("without scaling", "with scaling")
+    }
+    for dim in DIMS:
+        q, k = sigma * rng.standard_normal((DRAWS, 1, dim)), sigma * rng.standard_normal((DRAWS, KEYS, dim))
+        score = (q * k).sum(-1)
+        for name, divisor in (("without scaling", 1.0), ("with scaling", sigma**2 * dim**0.5)):
+            weight = _softmax(score / divisor)
+            found[name]["largest weight"].append(float(weight.max(1).mean()))
+            found[name]["gradient"].append(float(_jacobian_norm(weight).mean()))
+    plain, scaled = found["without scaling"], found["with scaling"]
+    for quantity, why in (
+        ("largest weight", "Large scores make softmax choose: without scaling one key takes nearly everything"),
+        ("gradient", "A choice has no slope: the derivative of the weights with respect to the scores dies out"),
+    ):
+        series = tuple(Series(name=name, x=DIMS, y=tuple(found[name][quantity])) for name in found)
+        yield Step(
+            says=f"{why}. Over {KEYS} keys of mean 0, averaged over {DRAWS} draws, the {quantity} at dimension "
+            f"{DIMS[-1]} is {plain[quantity][-1]:.4g} without scaling and {scaled[quantity][-1]:.4g} with it.",
+            value={name: values[quantity] for name, values in found.items()},
+            figure=Lines(
+                title=f"Softmax over {KEYS} keys", series=series, x_label="dimension", y_label=quantity, log_x=True
+            ),
+        )
+
+
+def _shared_part(variance: Fraction) -> str:
+    """What the mean adds: half of it moves all scores of a query alike, which softmax does not see."""
+    if not variance:
+        return ""
+    return f" Of the part from the mean, {variance} is the same for all keys of a query, and softmax does not see it."
+
+
+def _softmax(score_BM: "Array") -> "Array":
+    power_BM = np.exp(score_BM - score_BM.max(1, keepdims=True))
+    return power_BM / power_BM.sum(1, keepdims=True)
+
+
+def _jacobian_norm(weight_BM: "Array") -> "Array":
+    r"""Frobenius norm of $\mathrm{diag}(w) - w w^T$, the derivative of softmax."""
+    square = (weight_BM**2).sum(1)
+    return np.sqrt(np.maximum(square - 2 * (weight_BM**3).sum(1) + square**2, 0.0))
+
+
+def _moments(mean: Fraction, sigma: Fraction) -> tuple[float, float]:
+    """Mean and variance of the product of two such normal variables, by quadrature."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(4)
+    weights, x = weights / weights.sum(), float(mean) + float(sigma) * nodes
+    expected = weights @ np.outer(x, x) @ weights
+    return expected, weights @ (np.outer(x, x) - expected) ** 2 @ weights
+
+
+def _root(value: Fraction) -> Fraction | float:
+    """A square root, exact where it is rational."""
+    root = Fraction(math.isqrt(value.numerator), math.isqrt(value.denominator))
+    return root if root**2 == value else math.sqrt(value)
