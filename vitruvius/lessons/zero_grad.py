@@ -1,0 +1,260 @@
+r"""A loop that forgets zero_grad: its iterates, the optimiser it secretly is, and the exact patch.
+
+The loss is $\frac a2 (w - w^*)^2$; without zeroing, step t applies the sum of all gradients so far,
+$w_{t+1} = w_t - \eta \sum_{s \le t} g_s$.
+"""
+
+from cmath import phase
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import lru_cache
+from math import acos, pi
+from typing import Any
+
+from pydantic import Field, model_validator
+
+from vitruvius import lessons
+from vitruvius.core.blocks import Lines, Series
+from vitruvius.lessons import Answer, Exact, Proof, Step
+from vitruvius.lessons._board import number, row
+from vitruvius.lessons._proofs import agree, holds
+
+SUBJECT = "training"
+PATCH = """\
+ model.train()
+-optimizer.zero_grad()
+ for inputs, labels in training_set:
++    optimizer.zero_grad()
+     predictions = model(inputs)
+     loss = loss_fn(predictions, labels)
+     loss.backward()
+     optimizer.step()
+"""
+EQUIVALENT = "SGD with momentum 1: nothing brakes"
+DRAWN, LONG, NETWORK_STEPS = 40, 200, 300
+
+
+class Question(lessons.Question):
+    """A parabola, where the weight starts, the learning rate, and the noise of a mini-batch's gradient."""
+
+    start: Exact = Fraction(1)
+    target: Exact = Fraction(0)
+    """Where the loss is least."""
+    curvature: Exact = Fraction(500)
+    rate: Exact = Fraction(1, 1000)
+    steps: int = Field(8, ge=1, le=DRAWN)
+    noise: Exact = Fraction(1000)
+    """Standard deviation of one sample's gradient."""
+    batch: int = Field(100, ge=1)
+
+    @model_validator(mode="after")
+    def _fits(self) -> "Question":
+        for name in ("curvature", "rate"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} is {getattr(self, name)}, it must be positive")
+        if self.rate * self.curvature > 5:
+            product = f"rate x curvature is {self.rate * self.curvature}"
+            raise ValueError(f"{product}, it needs to be at most 5: from 2 on even the right loop diverges")
+        if self.noise < 0:
+            raise ValueError(f"noise is {self.noise}, a standard deviation is not negative")
+        if self.start == self.target:
+            raise ValueError(f"start is {self.start}, it must differ from target, or there is nothing to learn")
+        return self
+
+
+def solve(question: Question) -> Iterator[Step | Answer]:
+    """Both runs side by side, the recursion of the second, what noise does to it, and the patch."""
+    pace = question.rate * question.curvature
+    runs = {"with": _iterates(question, zeroed=True), "without": _iterates(question, zeroed=False)}
+    iterates = {name: run[: question.steps + 1] for name, run in runs.items()}
+    yield Step(
+        says=f"Every gradient is {question.curvature} (w - {question.target}), so a step with zeroing keeps 1 - "
+        f"{pace} of the distance. backward() adds to .grad: without zeroing each step applies the sum of all "
+        "gradients since the start.",
+        formula=r"w_{t+1} = w_t - \eta g_t \quad \mathrm{against} \quad w_{t+1} = w_t - \eta \sum_{s \le t} g_s, \quad "
+        rf"\eta a = {number(pace)}",
+        value=pace,
+    )
+    yield Step(
+        says=f"The first {question.steps} steps of both. They agree on the first one; then the sum goes on pushing "
+        f"past the minimum: step {question.steps} ends at {float(iterates['without'][-1]):.4g} instead of "
+        f"{float(iterates['with'][-1]):.4g}.",
+        formula=rf"w_{{\mathrm{{with}}}} = {row(iterates['with'])}, \quad "
+        rf"w_{{\mathrm{{without}}}} = {row(iterates['without'])}",
+        value=iterates,
+        figure=_curves("The same start", {name: [float(w) for w in run] for name, run in runs.items()}, "w"),
+    )
+    root, period = _motion(float(pace))
+    swing = f"and one swing takes {period:.4g} steps" if period else "and the distance grows without end"
+    yield Step(
+        says="The running sum is a velocity: this is SGD with momentum 1, and on a parabola a pendulum without "
+        f"friction. The roots of its recursion have product 1, the larger one has size {root:.4g}, {swing}. 'Unstable' "
+        "is the common mistake: up to a learning rate of 4/a, twice what proper descent bears, it neither blows up "
+        "nor converges.",
+        formula=rf"w_{{t+1}} - 2 w_t + w_{{t-1}} = -\eta a (w_t - w^*), \quad z^2 - {number(2 - pace)} z + 1 = 0",
+        value={"root": root, "period": period},
+    )
+    noisy = _noisy(question)
+    yield _kicked(question, noisy)
+    yield _network()
+    equivalent = {"optimiser": EQUIVALENT, "momentum": 1, "root": root, "period": period}
+    yield Answer(fields={"iterates": iterates, "equivalent": equivalent, "noisy": noisy, "patch": PATCH})
+
+
+def prove(question: Question, answer: Answer) -> Iterator[Proof]:
+    """Both loops run as they are written, torch's momentum, the roots, and the filter that noise passes through."""
+    ran = {"with": _ran(question, True, 0.0), "without": _ran(question, False, 0.0)}
+    yield agree("iterates", "both loops run by torch", answer["iterates"], ran)
+    heavy = _ran(question, True, float(answer["equivalent"]["momentum"]))
+    yield agree("equivalent", "the patched loop with that momentum", answer["iterates"]["without"], heavy)
+    roots = _roots(question)
+    turns = [2 * pi / abs(phase(root)) for root in roots if root.imag]
+    found = {
+        "optimiser": EQUIVALENT,
+        "momentum": 1,
+        "root": max(map(abs, roots)),
+        "period": turns[0] if turns else None,
+    }
+    yield agree("motion", "roots by sympy", answer["equivalent"], found)
+    yield agree("noisy", "sum of squared impulse responses", answer["noisy"], _responses(question), 1e-8)
+    yield holds("patch", "the patched loop is the one that was run", answer["patch"] == PATCH, "it moves 1 line")
+
+
+def _kicked(question: Question, noisy: dict[str, float]) -> Step:
+    return Step(
+        says=f"Mini-batches of {question.batch} make it diverge: each step adds a kick, and without friction kicks add "
+        f"up for ever. After {LONG} steps the mean squared distance is {noisy['with']:.4g} with zeroing "
+        f"and {noisy['without']:.4g} without, growing in proportion to the number of steps.",
+        formula=rf"\mathbb{{E}} (w_{{{LONG}}} - w^*)^2 = {number(noisy['with'])} \quad \mathrm{{against}} \quad "
+        rf"{number(noisy['without'])}",
+        value=noisy,
+    )
+
+
+def _iterates(question: Question, zeroed: bool) -> list[Fraction]:
+    weight, total, found = question.start, Fraction(0), [question.start]
+    for _ in range(DRAWN):
+        gradient = question.curvature * (weight - question.target)
+        total = gradient if zeroed else total + gradient
+        weight = weight - question.rate * total
+        found.append(weight)
+    return found
+
+
+def _motion(pace: float) -> tuple[float, float | None]:
+    """The size of the larger root of z^2 - (2 - pace) z + 1, and the steps of one swing if the roots are complex."""
+    if pace < 4:
+        return 1, 2 * pi / acos(1 - pace / 2)
+    return (pace - 2 + (pace * (pace - 4)) ** 0.5) / 2, None
+
+
+def _kick(question: Question) -> float:
+    """The variance that one noisy gradient adds to the weight."""
+    return float(question.rate**2 * question.noise**2 / question.batch)
+
+
+def _noisy(question: Question) -> dict[str, float]:
+    """The mean squared distance after many noisy steps, by the recursion of its covariance."""
+    import numpy as np
+
+    pace, found = float(question.rate * question.curvature), {}
+    for name, carry in (("with", 0.0), ("without", 1.0)):  # the state is (distance, velocity)
+        move = np.array([[1 - pace, carry], [-pace, carry]])
+        state, spread = np.array([float(question.start - question.target), 0.0]), np.zeros((2, 2))
+        for _ in range(LONG):
+            state, spread = move @ state, move @ spread @ move.T + _kick(question)
+        found[name] = float(state[0] ** 2 + spread[0, 0])
+    return found
+
+
+def _curves(title: str, curves: dict[str, list[float]], label: str) -> Lines:
+    series = (Series(name=name, x=tuple(map(float, range(len(y)))), y=tuple(y)) for name, y in curves.items())
+    return Lines(title=title, series=tuple(series), x_label="step", y_label=label)
+
+
+def _network() -> Step:
+    runs = {(rate, fixed): _network_losses(rate, fixed) for rate in (0.3, 0.01) for fixed in (True, False)}
+    end = {key: losses[-1] for key, losses in runs.items()}
+    return Step(
+        says=f"A small network, {NETWORK_STEPS} steps: at learning rate 0.3 the patched loop ends at loss "
+        f"{end[0.3, True]:.4g}, the other at {end[0.3, False]:.4g}. At 0.01 the bug even looks like help, "
+        f"{end[0.01, False]:.4g} against {end[0.01, True]:.4g}, for momentum speeds up the start: a falling loss does "
+        "not acquit a loop. The patch moves one line: gradients are cleared at the top of every round.",
+        value=PATCH,
+        figure=_curves("A network, rate 0.3", {"patched": runs[0.3, True], "as it was": runs[0.3, False]}, "loss"),
+    )
+
+
+@lru_cache(maxsize=4)
+def _network_losses(rate: float, fixed: bool) -> list[float]:
+    """The loss along the loop on a small network and four noisy classes."""
+    import torch
+    from torch import nn
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        labels = torch.arange(400) % 4
+        inputs = torch.randn(4, 10)[labels] + torch.randn(400, 10)
+        model = nn.Sequential(nn.Linear(10, 32), nn.ReLU(), nn.Linear(32, 4))
+    losses: list[float] = []
+
+    def batches() -> Iterator[Any]:
+        for step in range(NETWORK_STEPS):
+            losses.append(nn.functional.cross_entropy(model(inputs), labels).item())
+            rows = slice(step % 4 * 100, step % 4 * 100 + 100)
+            yield inputs[rows], labels[rows]
+
+    _run(fixed, model, torch.optim.SGD(model.parameters(), lr=rate), batches(), nn.CrossEntropyLoss())
+    return losses
+
+
+def _run(fixed: bool, model: Any, optimizer: Any, training_set: Iterator[Any], loss_fn: Any) -> None:
+    """Run the very text of the patch: its loop without the added lines, or without the removed ones."""
+    text = "\n".join(line[1:] for line in PATCH.splitlines() if line[0] != ("-" if fixed else "+"))
+    exec(text, {"model": model, "optimizer": optimizer, "training_set": training_set, "loss_fn": loss_fn})
+
+
+@lru_cache(maxsize=8)
+def _ran(question: Question, fixed: bool, momentum: float) -> list[float]:
+    """The weights along one of the loops."""
+    import torch
+
+    model = torch.nn.Linear(1, 1, bias=False, dtype=torch.float64)
+    torch.nn.init.constant_(model.weight, float(question.start))
+    seen: list[float] = []
+
+    def batches() -> Iterator[Any]:
+        for _ in range(question.steps):
+            seen.append(model.weight.item())
+            yield torch.ones(1, 1, dtype=torch.float64), float(question.target)
+
+    def loss_fn(predictions: Any, labels: float) -> Any:
+        return float(question.curvature) / 2 * (predictions - labels).square().sum()
+
+    optimizer = torch.optim.SGD(model.parameters(), lr=float(question.rate), momentum=momentum)
+    _run(fixed, model, optimizer, batches(), loss_fn)
+    return [*seen, model.weight.item()]
+
+
+@lru_cache(maxsize=8)
+def _roots(question: Question) -> list[complex]:
+    import sympy
+
+    z = sympy.Symbol("z")
+    middle = 2 - sympy.Rational(str(question.rate * question.curvature))
+    return [complex(root) for root in sympy.roots(z**2 - middle * z + 1, z)]
+
+
+@lru_cache(maxsize=8)
+def _responses(question: Question) -> dict[str, float]:
+    """The same means from the runs that the start and each single kick set off, as responses of a linear filter."""
+    import numpy as np
+    from scipy.signal import lfilter
+
+    pace, once = float(question.rate * question.curvature), np.eye(1, LONG + 1)[0]
+    filters = {"with": ([1.0, pace - 1], once), "without": ([1.0, pace - 2, 1.0], once - np.roll(once, 1))}
+    found = {}
+    for name, (recursion, start) in filters.items():
+        alone = float(question.start - question.target) * lfilter([1.0], recursion, start)[-1]
+        found[name] = float(alone**2 + _kick(question) * (lfilter([1.0], recursion, once)[:-1] ** 2).sum())
+    return found
