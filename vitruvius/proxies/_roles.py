@@ -1,0 +1,48 @@
+"""Which weights of a network play which role, by the type of their module, never by its name."""
+
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _NormBase
+from torch.nn.modules.conv import _ConvNd
+
+from vitruvius.core.errors import UserError
+from vitruvius.nn.attention import MultiHeadAttention
+
+MATRIX = (nn.Linear, _ConvNd)
+WITH_MATRICES = (*MATRIX, nn.MultiheadAttention)
+NORM = (nn.LayerNorm, nn.GroupNorm, nn.RMSNorm, _NormBase)
+PACKED = ("in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight")
+"""Matrices that `nn.MultiheadAttention` holds itself; its output map is an `nn.Linear`."""
+
+
+def matrices(model: nn.Module) -> dict[str, Tensor]:
+    """The weights of linear maps, convolutions and attention projections, by parameter name; shared ones once."""
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    weights = [weight for module in model.modules() for weight in _own_matrices(module)]
+    found = {names[id(weight)]: weight for weight in weights if id(weight) in names}
+    if not found:
+        raise UserError("the network has no linear maps or convolutions")
+    return found
+
+
+def attention(model: nn.Module) -> list[MultiHeadAttention | nn.MultiheadAttention]:
+    """The attention modules, ours and PyTorch's."""
+    return [module for module in model.modules() if isinstance(module, MultiHeadAttention | nn.MultiheadAttention)]
+
+
+def layer_widths(model: nn.Module) -> list[int]:
+    """The token width of every encoder layer (one per attention module).
+
+    A network without attention modules counts its linear maps and convolutions instead, each with its outputs.
+    """
+    layers = attention(model)
+    if not layers:
+        return [len(weight) for weight in matrices(model).values()]
+    return [layer.embed_dim if isinstance(layer, nn.MultiheadAttention) else layer.qkv.in_features for layer in layers]
+
+
+def _own_matrices(module: nn.Module) -> list[Tensor]:
+    if isinstance(module, MATRIX):
+        return [module.weight]
+    if isinstance(module, nn.MultiheadAttention):
+        return [weight for key in PACKED if (weight := getattr(module, key)) is not None]
+    return []

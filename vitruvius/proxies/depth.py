@@ -1,0 +1,11 @@
+"""Number of encoder layers.
+
+One per attention module; a network without any counts its linear maps and convolutions.
+"""
+
+from vitruvius.proxies import OnePass, _roles
+
+
+def depth(once: OnePass) -> float:
+    """How many layers follow one another."""
+    return float(len(_roles.layer_widths(once.model)))
