@@ -1,5 +1,7 @@
 """The Vision Transformer against torch's own modules."""
 
+import copy
+
 import pytest
 import torch
 from torch import nn
@@ -92,6 +94,11 @@ def test_without_positions_the_order_of_patches_does_not_matter() -> None:
     torch.testing.assert_close(blind(x), blind(shuffled))
     seeing = build(SMALL, seed=0)
     assert not torch.allclose(seeing(x), seeing(shuffled), atol=1e-6)
+
+
+def test_a_network_can_be_copied() -> None:
+    model = build(SMALL, seed=0)
+    assert torch.equal(copy.deepcopy(model)(images(SMALL)), model(images(SMALL)))
 
 
 def test_weights_depend_on_the_seed_alone_and_leave_the_global_rng_alone() -> None:

@@ -48,14 +48,15 @@ class MultiHeadAttention(nn.Module):
     ) -> None:
         super().__init__()
         self.heads, self.head_dim = heads, head_dim
-        self.kernel = kernels.get(kernel)
+        # Two functions rather than the kernel's module, which copy.deepcopy cannot copy.
+        self.attend, self.weigh = kernels.get(kernel).attend, kernels.get(kernel).weights
         self.qkv = nn.Linear(width, 3 * heads * head_dim, bias=qkv_bias)  # one product instead of three per head
         self.out = nn.Linear(heads * head_dim, width, bias=out_bias)
 
     def forward(self, x_BND: Tensor, mask: "Mask" = None) -> Tensor:
         """The heads' outputs, concatenated and mapped back to the width."""
         q_BHNE, k_BHNE, v_BHNE = self.project(x_BND)
-        heads_BHNE = self.kernel.attend(q_BHNE, k_BHNE, v_BHNE, mask)
+        heads_BHNE = self.attend(q_BHNE, k_BHNE, v_BHNE, mask)
         return self.out(heads_BHNE.transpose(1, 2).flatten(2))
 
     def project(self, x_BND: Tensor) -> tuple[Tensor, Tensor, Tensor]:

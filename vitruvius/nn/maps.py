@@ -23,7 +23,7 @@ def recorded(model: nn.Module) -> Iterator[list[Tensor]]:
     def record(module: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         x_BND, mask = inputs[0], inputs[1] if len(inputs) > 1 else None
         q, k, _ = module.project(x_BND)
-        weights.append(module.kernel.weights(q, k, mask))
+        weights.append(module.weigh(q, k, mask))
 
     modules = [module for module in model.modules() if isinstance(module, MultiHeadAttention)]
     hooks = [module.register_forward_hook(record) for module in modules]

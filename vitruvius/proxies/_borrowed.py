@@ -4,7 +4,6 @@ import copy
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import ModuleType
 
 import numpy as np
 import torch
@@ -63,9 +62,7 @@ def seeded(seed: int) -> Iterator[None]:
 
 def fresh_copy(model: nn.Module) -> nn.Module:
     """A deep copy to change at will, in evaluation mode, every parameter differentiable."""
-    # A kernel is a Python module that a layer refers to; it cannot be copied and need not be.
-    shared = {id(v): v for module in model.modules() for v in vars(module).values() if isinstance(v, ModuleType)}
-    return copy.deepcopy(model, shared).eval().requires_grad_(True)
+    return copy.deepcopy(model).eval().requires_grad_(True)
 
 
 def _restore(module: nn.Module, name: str, buffer: torch.Tensor, value: torch.Tensor) -> None:
