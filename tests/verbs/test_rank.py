@@ -1,0 +1,274 @@
+"""Ranking as a person meets it: scores first, accuracies after; interrupted, resumed and repeated to the digit."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vitruvius.core import files, plugins, tables
+from vitruvius.core.config import Flags
+from vitruvius.core.errors import Interrupted, UserError
+from vitruvius.core.records import Progress
+from vitruvius.verbs import rank
+
+NETS = [
+    {"name": f"d{depth}w{width}", "arch": {"patch": 4, "depth": depth, "width": width, "heads": 2, "mlp": 8}}
+    for depth in (1, 2)
+    for width in (4, 6, 8, 12, 16)
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to work in, with a table of ten networks; pictures are left to the test that looks at them."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(rank, "_draw", lambda folder, result: None)
+    write(NETS, [0.5 + 0.01 * index for index in range(10)])
+    return tmp_path
+
+
+def write(nets: list[dict[str, Any]], accuracies: Sequence[float | None], **columns: Sequence[float]) -> None:
+    rows = [{**net, "accuracy": accuracy} for net, accuracy in zip(nets, accuracies, strict=True)]
+    for name, values in columns.items():
+        rows = [{**row, name: value} for row, value in zip(rows, values, strict=True)]
+    Path("nets.json").write_text(json.dumps(rows))
+
+
+def config(**fields: Any) -> rank.Config:
+    given = {"archs": ("nets.json",), "data": "noise:1x8x8", "batch": 4, "seeds": 2, **fields}
+    return rank.Config(**given)
+
+
+def ranked(flags: Flags = Flags(name="a"), **fields: Any) -> rank.Result:
+    *_, result = rank.run(config(**fields), flags)
+    assert isinstance(result, rank.Result)
+    return result
+
+
+def outcome(result: rank.Result) -> dict[str, Any]:
+    """What must not depend on when and where it was computed."""
+    return result.model_dump(mode="json", exclude={"seconds": True, "run": True, "config": {"spread", "workers"}})
+
+
+def lines(name: str = "a") -> list[dict[str, Any]]:
+    return files.read_lines(Path("runs/rank") / name / "records.jsonl")
+
+
+def test_the_result_has_networks_in_order_and_an_evaluation_per_score(folder: Path) -> None:
+    result = ranked().model_dump(mode="json")
+    assert {"archs", "evaluation", "seconds", "config"} <= result.keys()
+    first = result["archs"][0]
+    assert first.keys() == {"name", "params", "macs", "depth", "width", "scores", "rank", "accuracy"}
+    assert first["scores"]["grad_norm"].keys() == {"mean", "std", "failed"}
+    assert [row["rank"]["grad_norm"] for row in result["archs"]] == list(range(1, 11))
+    assert list(result["evaluation"]) == ["grad_norm", "snip", "params", "macs", "depth", "width_sum"]
+    found = result["evaluation"]["snip"]
+    assert found["kendall"].keys() == found["spearman"].keys() == {"value", "low", "high"}
+    assert found["kendall_within_size"].keys() == {"value", "low", "high", "pairs"}
+    assert {"kendall_with_params", "seed_agreement", "regret_at_1", "regret_at_5", "verdict"} <= found.keys()
+    assert result == json.loads(Path("runs/rank/a/result.json").read_text())
+    assert set(result["best"]["snip"]) <= {net["name"] for net in NETS}
+
+
+def test_accuracies_are_read_after_the_last_score_is_on_disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    on_disk: list[int] = []
+    read = tables.accuracies
+
+    def watched(path: Path, column: str) -> list[float | None]:
+        records = Path("runs/rank/a/records.jsonl")
+        on_disk.append(len(files.read_lines(records)) if records.exists() else 0)
+        return read(path, column)
+
+    monkeypatch.setattr(tables, "accuracies", watched)
+    ranked()
+    assert on_disk == [20]
+
+    prepare = rank._prepared
+
+    def leaking(config: rank.Config) -> rank.Prepared:
+        tables.accuracies(Path("nets.json"), "accuracy")
+        return prepare(config)
+
+    monkeypatch.setattr(rank, "_prepared", leaking)  # the planted fault: a look before scoring is seen
+    on_disk.clear()
+    ranked(seed=5, flags=Flags(name="leak"))
+    assert on_disk != [20]
+
+
+def test_other_accuracies_change_no_score(folder: Path) -> None:
+    before = ranked()
+    write(NETS, [0.9 - 0.01 * index for index in range(10)])
+    after = ranked(Flags(name="b"))
+    assert [line["scores"] for line in lines("a")] == [line["scores"] for line in lines("b")]
+    assert [row.rank for row in before.archs] == [row.rank for row in after.archs]
+    first, second = (result.evaluation["params"]["kendall"]["value"] for result in (before, after))
+    assert first == -second != 0
+
+
+def test_rows_without_an_accuracy_are_scored_but_not_judged(folder: Path) -> None:
+    write(NETS, [None, 0.6, 0.7, None, 0.8, 0.9, 0.5, 0.55, 0.65, 0.75])
+    result = ranked()
+    assert len(result.archs) == 10
+    assert result.evaluation["snip"]["archs"] == 8
+    write(NETS, [None] * 10)
+    blank = ranked(Flags(name="b"))
+    assert blank.evaluation["snip"]["verdict"].startswith("not judged")
+
+
+def test_several_columns_are_judged_each(folder: Path) -> None:
+    write(NETS, [0.5] * 10, other_acc=[0.01 * index for index in range(10)], group=[1] * 10, top1=[0.1] * 9 + [0.2])
+    result = ranked()
+    assert list(result.evaluation) == ["accuracy", "other_acc"]
+    assert result.evaluation["accuracy"]["snip"]["verdict"].startswith("no signal")
+    assert result.archs[0].accuracy == {"accuracy": 0.5, "other_acc": 0.01 * names().index(result.archs[0].name)}
+    one = ranked(Flags(name="b"), accuracy="top1")
+    assert one.evaluation["snip"]["archs"] == 10
+    with pytest.raises(UserError, match="'top2': did you mean 'top1'"):
+        ranked(Flags(name="c"), accuracy="top2")
+
+
+def names() -> list[str]:
+    return [str(net["name"]) for net in NETS]
+
+
+def test_processes_give_the_identical_table(folder: Path) -> None:
+    assert outcome(ranked()) == outcome(ranked(Flags(name="b"), spread="processes", workers=2))
+    here, apart = ([{**line, "timing": 0} for line in lines(name)] for name in "ab")
+    assert here == apart
+
+
+def interrupt(after: int) -> None:
+    """Begin a run and let Ctrl-C arrive after some scores."""
+
+    def begin() -> None:
+        for record in rank.run(config(), Flags(name="a")):
+            if isinstance(record, Progress) and record.done == after:
+                os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(Interrupted, match="--resume a goes on"):
+        begin()
+
+
+@pytest.mark.parametrize("flags", [Flags(name="a"), Flags(resume="a")], ids=["same name", "resume"])
+def test_an_interrupted_run_goes_on_and_ends_as_if_nothing_had_happened(folder: Path, flags: Flags) -> None:
+    whole = ranked(Flags(name="whole"))
+    interrupt(after=7)
+    assert len(lines()) == 7
+    assert not Path("runs/rank/a/result.json").exists()
+    kept = Path("runs/rank/a/records.jsonl").read_bytes()
+    assert outcome(ranked(flags)) == outcome(whole)
+    assert Path("runs/rank/a/records.jsonl").read_bytes().startswith(kept)
+    assert [line["key"] for line in lines()] == [line["key"] for line in lines("whole")]
+
+
+def test_a_score_that_was_lost_is_computed_again(folder: Path) -> None:
+    whole = ranked()
+    path = Path("runs/rank/a/records.jsonl")
+    content = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*content[:4], *content[5:-1], content[-1][:40]]))  # one line gone, the last one torn
+    Path("runs/rank/a/result.json").write_text("{}")
+    assert outcome(ranked()) == outcome(whole)
+    assert sorted(line["key"] for line in lines()) == sorted(json.loads(line)["key"] for line in content)
+
+
+def test_a_finished_run_is_shown_again_without_torch_within_a_second(folder: Path) -> None:
+    whole = ranked()
+    words = ["rank", "--archs", "nets.json", "--data", "noise:1x8x8", "--batch", "4", "--seeds", "2", "--json"]
+    program = (
+        "import sys, time\nfrom vitruvius.cli import main\n"
+        f"code = main({[*words, '--name', 'a']!r})\nassert 'torch' not in sys.modules\n"
+        "sys.stderr.write(f'{code} {time.process_time()}')"
+    )
+    home = {**os.environ, "PYTHONPATH": str(plugins.PACKAGE.parent)}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=home)
+    code, seconds = done.stderr.split()
+    assert code == "0"
+    assert float(seconds) < 1
+    assert json.loads(done.stdout) == whole.model_dump(mode="json")
+
+
+def test_a_run_is_finished_only_while_its_table_is_the_same(folder: Path) -> None:
+    ranked()
+    write(NETS[:8], [0.9 - 0.01 * index for index in range(8)])
+    changed = ranked()
+    assert len(changed.archs) == 8
+    assert len(lines()) == 20
+
+
+def test_another_command_with_the_same_name_is_refused_but_another_place_is_not(folder: Path) -> None:
+    interrupt(after=3)
+    for fields in ({"batch": 8}, {"seeds": 3}, {"proxies": "snip"}):
+        with pytest.raises(UserError, match=r"was made otherwise .*: choose another --name"):
+            ranked(**fields)
+    with pytest.raises(UserError, match="--resume a cannot change batch was 4, now 8"):
+        ranked(Flags(resume="a"), batch=8)
+    assert len(ranked(Flags(resume="a"), spread="processes", workers=2).archs) == 10
+
+
+def test_a_bad_request_leaves_no_folder(folder: Path) -> None:
+    bad = [
+        ({"archs": "missing.json"}, "no such file"),
+        ({"proxies": "snp"}, "did you mean 'snip'"),
+        ({"data": "nois:1x8x8"}, "did you mean 'noise'"),
+        ({"batch": 100_000}, "batch must be"),
+        ({"batch": 5_000}, "batch 5000: noise:1x8x8/10 has 512 training images"),
+        ({"archs": "mnist", "data": "mnist", "accuracy": "acc"}, "only a table of networks has accuracies"),
+        ({"data": "noise:1x6x6"}, "entry 1: patch 4 does not divide image 6; noise:1x6x6/10 has images of 1x6x6"),
+    ]
+    for fields, message in bad:
+        with pytest.raises(UserError) as caught:
+            ranked(**fields)  # type: ignore[arg-type]
+        assert message in str(caught.value)
+    assert not Path("runs").exists()
+
+
+MINE = """
+from torch import nn
+def models():
+    for width in (2, 4, 8):
+        yield f"mlp {width}", nn.Sequential(nn.Flatten(), nn.Linear(64, width), nn.GELU(), nn.Linear(width, 10))
+def flaky(once):
+    return float("nan") if once.x.shape and len(list(once.model.parameters())[1]) == 4 else once.seed + 1.0
+"""
+
+
+def test_own_networks_and_own_scores(folder: Path) -> None:
+    Path("mine.py").write_text(MINE)
+    result = ranked(archs="./mine.py:models", proxies="./mine.py:flaky,snip", seeds=3)
+    assert [row.name for row in result.archs] == ["mlp 2", "mlp 8", "mlp 4"]
+    assert [row.params for row in result.archs] == [160, 610, 310]
+    last = result.archs[2]
+    assert last.scores["./mine.py:flaky"].failed == "the score is nan"
+    assert last.rank["./mine.py:flaky"] == 3
+    assert result.best["./mine.py:flaky"] == ("mlp 2", "mlp 8")
+    assert result.best["params"] == ("mlp 8",)
+
+
+@pytest.fixture
+def pictured(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_the_run_folder_holds_what_people_look_at(pictured: Path) -> None:
+    write(NETS, [0.5 + 0.01 * index for index in range(10)], **{"../odd acc": [0.3] * 10})
+    ranked(seeds=1, batch=2)
+    found = {path.name for path in Path("runs/rank/a").iterdir()}
+    assert {"scores.csv", "result.json", "ranking.png", "ranking-_odd_acc.png", "report.html", "manifest.json"} <= found
+    assert Path("runs/rank/a/ranking.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+def test_ray_gives_the_identical_table(folder: Path) -> None:
+    ray = pytest.importorskip("ray")
+    try:
+        assert outcome(ranked()) == outcome(ranked(Flags(name="b"), spread="ray", workers=2))
+    finally:
+        ray.shutdown()
