@@ -6,9 +6,8 @@ BIN := $(VENV)/bin
 .PHONY: demo test check slow bench fifty clean
 
 demo: $(VENV)/installed
-	$(BIN)/vitruvius list
-	$(BIN)/vitruvius list presets
-	$(BIN)/vitruvius train --arch mnist-slim --epochs 1 --time-limit 60
+	$(BIN)/vitruvius
+	$(BIN)/vitruvius rank --name demo
 
 test: $(VENV)/tested
 	$(BIN)/python -m pytest
@@ -24,6 +23,9 @@ slow: $(VENV)/slowed
 
 bench: $(VENV)/tested
 	$(BIN)/python -m benchmarks.attention
+	$(BIN)/python -m benchmarks.rank
+	$(BIN)/pip install --quiet --no-deps vit-pytorch einops
+	$(BIN)/python -m benchmarks.train_step
 
 # Three core-hours: DATA is the folder that holds the Fashion-MNIST files, unless they are where data sets are found.
 fifty: $(VENV)/installed
