@@ -3,12 +3,10 @@
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import torch
 from torch import Tensor, distributed, nn
-
-T = TypeVar("T")
 
 
 @contextmanager
@@ -72,9 +70,14 @@ def any_of(wish: bool) -> bool:
     return wish if size() == 1 else bool(summed(torch.tensor([float(wish)])).item())
 
 
-def told(value: T | None) -> T:
-    """What the first process knows, told to all."""
-    box = [value]
-    if size() > 1:
-        distributed.broadcast_object_list(box)
-    return cast(T, box[0])
+def told(text: str) -> str:
+    """What the first process says, heard by all; an empty text is the sign that it failed."""
+    if size() == 1:
+        return text
+    content = torch.tensor(list(text.encode()), dtype=torch.uint8)
+    length = torch.tensor([len(content)])
+    distributed.broadcast(length, 0)
+    if rank() > 0:
+        content = torch.empty(int(length), dtype=torch.uint8)
+    distributed.broadcast(content, 0)
+    return bytes(content.tolist()).decode()
