@@ -20,3 +20,7 @@ def test_half_way_down_the_cosine_is_half_the_peak() -> None:
 @pytest.mark.parametrize("total", [1, 2, 3])
 def test_short_runs_have_positive_rates(total: int) -> None:
     assert all(learning_rate(step, 1.0, 1000, total) > 0 for step in range(1, total + 1))
+
+
+def test_without_an_end_the_rate_stays_at_its_peak() -> None:
+    assert [learning_rate(step, 1.0, 2, None) for step in (1, 2, 3, 10**6)] == [0.5, 1.0, 1.0, 1.0]

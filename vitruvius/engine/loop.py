@@ -37,6 +37,7 @@ class Recipe:
     accumulate: int = 1  # parts into which a batch is cut to save memory
     lr: float = 1e-3
     warmup: int = 1000  # steps
+    decay: bool = True  # after the warm-up the rate follows half a cosine; without, it stays at its peak
     clip: float = 0.0  # largest norm of the gradient; 0 = no clipping
     seed: int = 0
     autocast: torch.dtype | None = None
@@ -147,7 +148,8 @@ def run(job: Job) -> Iterator[Record]:
 def step(job: Job, sample_B: Tensor) -> None:
     """One optimiser step on these samples, cut into parts that together equal the whole batch."""
     recipe, cursor = job.recipe, job.cursor
-    rate = learning_rate(cursor.step + 1, recipe.lr, recipe.warmup, recipe.epochs * job.steps_per_epoch)
+    total = recipe.epochs * job.steps_per_epoch if recipe.decay else None
+    rate = learning_rate(cursor.step + 1, recipe.lr, recipe.warmup, total)
     for group in job.optimiser.param_groups:
         group["lr"] = rate
     loss, correct = _backward(job, sample_B)

@@ -2,8 +2,10 @@
 
 import csv
 import io
+import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 from safetensors.torch import save
@@ -28,18 +30,21 @@ def opened(verb: str, config: C, flags: Flags) -> Iterator[tuple[Run, C]]:
             yield found
         return
     if world.rank() > 0:
-        told: tuple[Run, C] | None = world.told(None)
-        if told is None:
+        heard = world.told("")
+        if not heard:
             raise UserError("the first process could not open the run folder")
-        yield told
+        about = json.loads(heard)
+        yield Run(Path(about["folder"]), about["is_new"]), type(config)(**about["config"])
         return
-    try:
-        with runs.opened(verb, config, flags) as found:
-            world.told(found)
-            yield found
-    except VitruviusError:
-        world.told(None)
-        raise
+    with ExitStack() as stack:
+        try:
+            run, config = stack.enter_context(runs.opened(verb, config, flags))
+        except VitruviusError:
+            world.told("")
+            raise
+        about = {"folder": str(run.folder), "is_new": run.is_new, "config": config.model_dump(mode="json")}
+        world.told(json.dumps(about))
+        yield run, config
 
 
 def carried(run: Run, job: Job, environment: dict[str, Any], allow_inexact: bool) -> Iterator[Record]:
@@ -99,12 +104,12 @@ def _same_environment(run: Run, environment: dict[str, Any], allow_inexact: bool
 
 
 def _cut_records(run: Run, count: int) -> list[dict[str, Any]]:
-    """The epoch records the checkpoint knows of; later ones are done again and must not stand twice."""
+    """The epoch records the checkpoint knows of; later records are made again and must not stand twice."""
     lines = run.records()
-    epochs = [line for line in lines if line["kind"] == "epoch"][:count]
-    if world.rank() == 0 and len(epochs) < len(lines):
-        run.rewrite(epochs)
-    return epochs
+    known = [line for line in lines if line["epoch"] <= count]
+    if world.rank() == 0 and len(known) < len(lines):
+        run.rewrite(known)
+    return [line for line in known if line["kind"] == "epoch"]
 
 
 def _csv(lines: list[dict[str, Any]]) -> str:
