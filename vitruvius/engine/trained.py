@@ -40,6 +40,16 @@ def load(folder: Path) -> Trained:
     return Trained(net.eval(), tuple(about["classes"]), mean, std)
 
 
+def start_from(net: ViT, source: str) -> None:
+    """Give a network the weights of a run or of a .safetensors file; a head for other classes stays as it is."""
+    path = Path(source)
+    if path.suffix != ".safetensors":
+        path = runs.verify(runs.find(source), "model.safetensors")
+    weights = layouts.read(path)
+    head = weights.get("head.weight", weights.get("classifier.weight"))
+    layouts.fill(net, weights, str(path), except_head=head is None or head.shape != net.head.weight.shape)
+
+
 def picture(name: str, model: Trained) -> Tensor:
     """A PNG or JPEG file as the network takes it, (C, H, W) in 0..1: resized, grey or colour as it was trained."""
     arch = model.net.arch

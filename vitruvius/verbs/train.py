@@ -155,7 +155,7 @@ def _data_and_arch(config: Config) -> "tuple[Dataset, Arch]":
 def _job(config: Config, data: "Dataset", arch: Arch, place: Any) -> "Job":
     import torch
 
-    from vitruvius.engine import device, loop, world
+    from vitruvius.engine import device, loop, trained, world
     from vitruvius.engine.augment import Augment
     from vitruvius.engine.feed import feed
     from vitruvius.engine.optimiser import adamw
@@ -166,7 +166,7 @@ def _job(config: Config, data: "Dataset", arch: Arch, place: Any) -> "Job":
     dtype = torch.float64 if kind is torch.float64 else torch.float32
     model = build(arch, config.seed)
     if config.init:
-        _start_from(model, config.init)
+        trained.start_from(model, config.init)
     model = model.to(place, dtype)
     wrapped = world.wrapped(model).train()
 
@@ -197,19 +197,6 @@ def _job(config: Config, data: "Dataset", arch: Arch, place: Any) -> "Job":
 
 
 _RECIPE = ("epochs", "batch", "accumulate", "lr", "warmup", "clip", "seed", "checkpoint", "time_limit")
-
-
-def _start_from(model: Any, source: str) -> None:
-    from pathlib import Path
-
-    from vitruvius.nn import layouts
-
-    path = Path(source)
-    if path.suffix != ".safetensors":
-        path = runs.verify(runs.find(source), "model.safetensors")
-    weights = layouts.read(path)
-    head = weights.get("head.weight", weights.get("classifier.weight"))
-    layouts.fill(model, weights, str(path), except_head=head is None or head.shape != model.head.weight.shape)
 
 
 def _notes(config: Config, data: "Dataset", arch: Arch) -> Iterator[records.Note]:
