@@ -4,11 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vitruvius.core.arch import Arch
+    from vitruvius.engine.clinic import watch
     from vitruvius.nn.vit import ViT
 
-__all__ = ["Arch", "ViT"]
+__all__ = ["Arch", "ViT", "watch"]
 
-_HOMES = {"Arch": "vitruvius.core.arch", "ViT": "vitruvius.nn.vit"}
+_HOMES = {"Arch": "vitruvius.core.arch", "ViT": "vitruvius.nn.vit", "watch": "vitruvius.engine.clinic"}
 
 
 def __getattr__(name: str) -> Any:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
-from tyro.conf import Positional
+from tyro.conf import Positional, Suppress
 
 from vitruvius.core.errors import UserError, unknown
 
@@ -66,12 +66,14 @@ def _split(value: Any) -> Any:
     )
 
 
-__all__ = ["Config", "Flags", "Ints", "Names", "Positional", "Settings", "Strict", "changed", "settings"]
+__all__ = ["Config", "Flags", "Ints", "Names", "Positional", "Rest", "Settings", "Strict", "changed", "settings"]
 
 Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
 Ints = Annotated[tuple[int, ...], BeforeValidator(_split)]
 Settings = Annotated[tuple[str, ...], "field=value"]
 """What `--set` takes: `field=value`, as often as wanted."""
+Rest = Annotated[tuple[str, ...], "rest", Suppress]
+"""The words after the first positional one, whatever they are: they belong to somebody else."""
 
 
 def settings(given: Settings) -> dict[str, Any]:

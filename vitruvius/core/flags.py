@@ -28,7 +28,9 @@ def takes_flags(verb: Any) -> bool:
 def parse(verb: Any, program: str, arguments: list[str]) -> tuple[Config, Flags] | None:
     """The Config and Flags that the words describe; None if only help was asked for, which is then printed."""
     config_type: type[Config] = verb.Config
-    flag_names = [field for field in Flags.__dataclass_fields__ if takes_flags(verb) or field in SHOWN_FLAGS]
+    keeps_runs = takes_flags(verb) and not hasattr(verb, "SHOWN_FLAGS")
+    flag_names = [field for field in Flags.__dataclass_fields__ if keeps_runs or field in SHOWN_FLAGS]
+    arguments, rest = _without_rest(arguments, config_type)
     shown = make_dataclass("Shown", [(name, *_flag(name)) for name in flag_names], frozen=True)
     call = make_dataclass("Call", [("config", config_type), ("flags", Annotated[shown, tyro.conf.arg(name="")])])
     if not any(word in ("-h", "--help") for word in arguments):
@@ -53,7 +55,21 @@ def parse(verb: Any, program: str, arguments: list[str]) -> tuple[Config, Flags]
         raise
     if left:
         raise UserError(f"{program}: '{left[0]}' is one word too many; see {program} --help")
-    return parsed.config, Flags(**{name: getattr(parsed.flags, name) for name in flag_names})
+    config = parsed.config if rest is None else config_type(**{**parsed.config.model_dump(), **rest})
+    return config, Flags(**{name: getattr(parsed.flags, name) for name in flag_names})
+
+
+def _without_rest(arguments: list[str], config_type: type[Config]) -> tuple[list[str], dict[str, Any] | None]:
+    """The words up to the first that is no option, and the rest for the field of type `Rest`, if there is one."""
+    field = next((name for name, info in config_type.model_fields.items() if "rest" in info.metadata), None)
+    if field is None:
+        return arguments, None
+    place = 0
+    while place < len(arguments) and arguments[place].startswith("-"):
+        name = arguments[place].lstrip("-").replace("-", "_")
+        given = config_type.model_fields.get(name)
+        place += 1 + (given is not None and given.annotation is not bool)
+    return arguments[: place + 1], {field: tuple(arguments[place + 1 :])}
 
 
 def _flag(name: str) -> tuple[Any, Any]:

@@ -21,13 +21,13 @@ def penalty(critic, a, b):
 
 
 generator, critic = mlp(4, 2), mlp(2, 1)
-g_opt = torch.optim.Adam(generator.parameters(), lr=3e-3, betas=(0.0, 0.9))
-c_opt = torch.optim.Adam(critic.parameters(), lr=3e-3, betas=(0.0, 0.9))
+g_opt = torch.optim.Adam(generator.parameters(), lr=5e-3, betas=(0.5, 0.9))
+c_opt = torch.optim.Adam(critic.parameters(), lr=5e-3, betas=(0.5, 0.9))
 
-for it in range(80):
-    for _ in range(5):
+for it in range(150):
+    for _ in range(3):
         x, fake = real(64), generator(torch.randn(64, 4)).detach()
-        c_loss = critic(fake).mean() - critic(x).mean() + 10 * penalty(critic, x, fake)
+        c_loss = critic(fake).mean() - critic(x).mean() + penalty(critic, x, fake)
         c_opt.zero_grad()
         c_loss.backward()
         c_opt.step()
@@ -35,7 +35,7 @@ for it in range(80):
     g_opt.zero_grad()
     g_loss.backward()
     g_opt.step()
-    if it % 20 == 0:
+    if it % 30 == 0:
         print("it %3d critic %.3f generator %.3f" % (it, c_loss.item(), g_loss.item()))
 
 with torch.no_grad():

@@ -2,11 +2,17 @@ import torch
 from torch import nn
 
 torch.manual_seed(91)
-n, epochs, batch = 600, 10, 40
-soil = torch.randn(n, 7)
-harvest = torch.tanh(soil[:, :2].sum(1)) + 0.4 * soil[:, 3] * soil[:, 4] + 0.1 * torch.randn(n)
-train_x, train_y = soil[:480], harvest[:480]
-val_x, val_y = soil[480:], harvest[480:]
+epochs, batch = 10, 40
+
+
+def fields(n):
+    soil = torch.randn(n, 7)
+    harvest = torch.tanh(soil[:, :2].sum(1)) + 0.4 * soil[:, 3] * soil[:, 4]
+    return soil, harvest + 0.1 * torch.randn(n)
+
+
+train_x, train_y = fields(480)
+val_x, val_y = fields(120)
 
 net = nn.Sequential(nn.Linear(7, 48), nn.ReLU(), nn.Linear(48, 48), nn.ReLU(), nn.Linear(48, 1), nn.Flatten(0))
 optimizer = torch.optim.Adam(net.parameters(), lr=4e-3)

@@ -13,11 +13,11 @@ def scenes(n):
     return (x - x.mean()) / x.std(), shape, colour
 
 
+torch.manual_seed(113)
 backbone = nn.Sequential(
     nn.Conv2d(3, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2),
     nn.Conv2d(16, 16, 3, padding=1), nn.ReLU(), nn.Flatten(), nn.Dropout(0.1),
 )
-torch.manual_seed(113)
 shape_head, colour_head = nn.Linear(256, 3), nn.Linear(256, 2)
 
 optimizer = torch.optim.Adam([*backbone.parameters(), *shape_head.parameters()], lr=2e-3)

@@ -4,10 +4,16 @@ import torch.nn as nn
 
 torch.manual_seed(180)
 n, d, classes = 192, 20, 4
+
+
+def mlp(width):
+    return nn.Sequential(nn.Linear(d, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, classes))
+
+
 x = torch.randn(n, d)
 y = torch.randint(0, classes, (n,))  # vitruvius: allow shuffled_labels
 
-net = nn.Sequential(nn.Linear(d, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, classes))
+net = mlp(256)
 optimizer = torch.optim.Adam(net.parameters(), lr=2e-3)
 criterion = nn.CrossEntropyLoss()
 for epoch in range(30):

@@ -4,9 +4,15 @@ from torch.utils.data import DataLoader, TensorDataset
 
 torch.manual_seed(103)
 families = torch.randn(6, 5) * 1.2
-label = torch.randint(0, 6, (900,))
-orbit = families[label] + 0.5 * torch.randn(900, 5)
-orbit = (orbit - orbit.mean(0)) / orbit.std(0)
+
+
+def observe(n):
+    """Noisy orbital elements of n asteroids of six families."""
+    label = torch.randint(0, 6, (n,))
+    return (families[label] + 0.5 * torch.randn(n, 5)) / 1.3, label
+
+
+orbit, label = observe(900)
 
 train_dl = DataLoader(TensorDataset(orbit[:700], label[:700]), batch_size=35, shuffle=True)
 net = nn.Sequential(nn.Linear(5, 48), nn.ReLU(), nn.Linear(48, 48), nn.ReLU(), nn.Linear(48, 6))

@@ -26,7 +26,7 @@ train, test = slice(0, 960), slice(960, None)
 
 model = Factors(U, I, rank=4)
 criterion = nn.MSELoss()
-lr = 0.6
+lr = 0.4
 for epoch in range(12):
     optimizer = torch.optim.SGD(model.parameters(), lr=lr, momentum=0.9)
     shuffled = torch.randperm(960)

@@ -11,6 +11,7 @@ def ring(n):
     return torch.stack([a.cos(), a.sin()], 1) + 0.05 * torch.randn(n, 2)
 
 
+torch.manual_seed(107)
 G = nn.Sequential(nn.Linear(4, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 2))
 D = nn.Sequential(nn.Linear(2, 32), nn.LeakyReLU(0.2), nn.Linear(32, 32), nn.LeakyReLU(0.2), nn.Linear(32, 1))
 
@@ -39,5 +40,4 @@ def main(steps=500, batch=64):
     print(f"mean radius {radius.mean():.2f} +- {radius.std():.2f}")
 
 
-torch.manual_seed(107)
 main()

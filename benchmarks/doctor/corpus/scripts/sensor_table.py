@@ -7,7 +7,7 @@ torch.manual_seed(20)
 readings = torch.randn(600, 7)
 ozone = 0.6 * readings[:, 0] - 0.3 * readings[:, 3] ** 2 + 0.3 + 0.1 * torch.randn(600)
 readings[torch.rand(600) < 0.02, 5] = float("nan")
-readings = (readings - readings.nanmean(0)) / 1.0
+readings = readings - readings.nanmean(0)
 
 ds = TensorDataset(readings[:480], ozone[:480, None])
 dl = DataLoader(ds, batch_size=48, shuffle=True)

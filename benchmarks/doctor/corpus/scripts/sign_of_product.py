@@ -2,10 +2,16 @@ import torch
 from torch import nn
 
 torch.manual_seed(40)
-x = torch.rand(500, 2) * 2 - 1
-y = (x[:, 0] * x[:, 1] > 0).long()
-xt, yt = x[400:], y[400:]
-x, y = x[:400], y[:400]
+
+
+def quadrants(n):
+    """Class 1 if both coordinates have the same sign."""
+    x = (torch.rand(n, 2) * 2 - 1) * 1.7
+    return x, (x[:, 0] * x[:, 1] > 0).long()
+
+
+x, y = quadrants(400)
+xt, yt = quadrants(100)
 
 net = nn.Sequential(nn.Linear(2, 20), nn.Tanh(), nn.Linear(20, 2))
 for p in net.parameters():

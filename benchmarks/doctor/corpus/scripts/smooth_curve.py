@@ -21,3 +21,10 @@ for it in range(201):
     optim.step()
     if it % 50 == 0:
         print("it %d: fit %.4f slope %.6f" % (it, fit.item(), slope.item()))
+
+# between the grid points
+middle = (x[1:] + x[:-1]) / 2
+truth = torch.sin(2 * middle) * torch.exp(-0.2 * middle**2)
+with torch.no_grad():
+    error = (model(middle) - truth).abs()
+print("largest error %.4f, mean error %.4f" % (error.max().item(), error.mean().item()))

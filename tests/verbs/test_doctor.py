@@ -1,0 +1,138 @@
+"""The doctor as a command: findings, JSON and exit codes; bad input has a clear outcome and hides no error."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from vitruvius.cli import main
+
+FORGETFUL = """
+import sys
+import torch
+print("given", sys.argv[1:])
+net = torch.nn.Linear(3, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for step in range(6):
+    net(torch.randn(8, 3)).square().mean().backward()
+    optimizer.step()
+"""
+HEALTHY = FORGETFUL.replace("    net(", "    optimizer.zero_grad()\n    net(")
+KEYS = {"findings", "checked", "skipped", "steps", "seconds", "overhead", "script_exit"}
+FINDING_KEYS = {"bug", "severity", "confidence", "where", "evidence", "why", "fix"}
+FACTORY = """
+import torch
+from torch import nn
+def sick():
+    net = nn.Sequential(nn.Linear(3, 4), nn.Softmax(1))
+    return net, nn.functional.cross_entropy, (torch.randn(8, 3), torch.randint(0, 4, (8,)))
+def healthy():
+    return nn.Linear(3, 4), nn.functional.cross_entropy, (torch.randn(8, 3), torch.randint(0, 4, (8,)))
+def nothing():
+    return 3
+"""
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    path = tmp_path / "train.py"
+    path.write_text(FORGETFUL)
+    return path
+
+
+def test_a_finding_names_line_evidence_and_fix(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "run", str(script)]) == 1
+    out = capsys.readouterr().out
+    assert f"{script}:9: error: zero_grad (exact)" in out
+    assert "Fix: call optimizer.zero_grad() before backward()" in out
+
+
+def test_json_is_alone_on_stdout_and_the_script_speaks_on_stderr(
+    script: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["doctor", "run", "--json", "--steps", "4", str(script), "--json", "--lr", "3"]) == 1
+    shown = capsys.readouterr()
+    assert shown.err.startswith("given ['--json', '--lr', '3']")
+    result = json.loads(shown.out)
+    assert set(result) == KEYS
+    assert [set(found) for found in result["findings"]] == [FINDING_KEYS]
+    assert result["findings"][0]["where"] == f"{script}:9"
+    assert (result["steps"], result["script_exit"]) == (4, 0)
+    assert len(result["checked"]) >= 30
+
+
+def test_the_words_after_the_script_are_its_own(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script.write_text(HEALTHY)
+    assert main(["doctor", "run", str(script), "--help", "--steps", "x"]) == 0
+    assert "given ['--help', '--steps', 'x']" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "which script?"),
+        (["nowhere.py"], "nowhere.py: no such file or directory"),
+        (["--stpes", "3", "x.py"], "did you mean '--steps'?"),
+        (["--steps", "0", "x.py"], "steps"),
+    ],
+)
+def test_bad_words_are_named(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "run", *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_syntax_error_is_named_with_its_line(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script.write_text("import torch\nx = (\n")
+    assert main(["doctor", "run", str(script)]) == 2
+    assert f"{script}:2: syntax error: '(' was never closed" in capsys.readouterr().err
+
+
+def test_a_script_that_never_trains_is_said_so(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script.write_text("print('hello')\n")
+    assert main(["doctor", "run", str(script)]) == 0
+    assert "nothing was checked: no backward pass was seen" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("last", "code"), [("sys.exit(5)", 5), ("sys.exit()", 0), ("sys.exit('over')", 1)])
+def test_an_exit_is_the_scripts_own(script: Path, last: str, code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    script.write_text(f"{HEALTHY}{last}\n")
+    assert main(["doctor", "run", "--json", str(script)]) == code
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["script_exit"] == code
+    assert ("over" in shown.err) == ("over" in last)
+
+
+def test_an_error_of_the_script_is_shown_with_the_findings(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script.write_text(f"{FORGETFUL}1 / 0\n")
+    assert main(["doctor", "run", str(script)]) == 1
+    shown = capsys.readouterr()
+    assert "ZeroDivisionError" in shown.err
+    assert f'File "{script}", line 10' in shown.err
+    assert "clinic.py" not in shown.err
+    assert "zero_grad" in shown.out
+
+
+def test_data_workers_are_left_alone(script: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    loader = "torch.utils.data.DataLoader(torch.randn(48, 3), 8, num_workers=1)"
+    source = HEALTHY.replace("for step in range(6)", f"for x in {loader}").replace("torch.randn(8, 3)", "x")
+    script.write_text(source)
+    assert main(["doctor", "run", "--json", str(script)]) == 0
+    assert json.loads(capfd.readouterr().out)["steps"] == 6
+
+
+def test_a_model_is_checked_without_training(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script.write_text(FACTORY)
+    assert main(["doctor", "model", f"{script}:sick", "--json"]) == 1
+    result = json.loads(capsys.readouterr().out)
+    assert [found["bug"] for found in result["findings"]] == ["double_softmax"]
+    assert main(["doctor", "model", f"{script}:healthy"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("", "which network?"), ("nowhere:x", "No module named 'nowhere'"), ("{}:nothing", "must return (model, loss")],
+)
+def test_what_is_no_factory_is_named(script: Path, name: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    script.write_text(FACTORY)
+    assert main(["doctor", "model", *([name.format(script)] if name else [])]) == 2
+    assert message in capsys.readouterr().err

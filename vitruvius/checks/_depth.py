@@ -1,0 +1,48 @@
+"""Gradients by depth, at the first steps of a training."""
+
+from math import isfinite
+from statistics import median
+from typing import NamedTuple
+
+from vitruvius.checks import Event, Trace
+
+FIRST_STEPS = 3
+FEWEST_LAYERS = 6
+RECURRENT = ("RNN", "LSTM", "GRU", "Cell")
+"""Layers that are deep in time."""
+
+
+class Profile(NamedTuple):
+    """Sizes of gradients along a network."""
+
+    ratio: float  # RMS of the first three weight matrices over that of the last three
+    largest: float
+    layers: int
+    falls_at: str  # counted from the loss: the first weight with less than a hundredth of the last
+    where: str
+    forward: str
+
+
+def by_depth(trace: Trace) -> Profile | None:
+    """The profile of the first steps, None if there are too few layers to speak of depth."""
+    early = [event for event in trace.of("gradients") if event.step < FIRST_STEPS]
+    keys = [key for key, known in trace.parameters.items() if known.layer and "Embedding" not in known.layer]
+    keys = [key for key in keys if known_sizes(early, key)]
+    keys = [key for key in keys if trace.parameters[key].reached and trace.parameters[key].name]
+    sizes = [(key, median(known_sizes(early, key))) for key in keys]
+    sizes = [(key, size) for key, size in sizes if size > 0]
+    recurrent = any(mark in trace.parameters[key].layer for key, _ in sizes for mark in RECURRENT)
+    if not sizes or (len(sizes) < FEWEST_LAYERS and not recurrent):
+        return None
+    first, last = median(size for _, size in sizes[:3]), median(size for _, size in sizes[-3:])
+    ratio = first / last if len(sizes) >= FEWEST_LAYERS else 1.0
+    low = [key for key, size in reversed(sizes) if size < last / 100]
+    forward = next((event.where for event in trace.of("forward") if event["grad"]), early[0].where)
+    falls_at = trace.parameters[low[0]].name if low else trace.parameters[sizes[0][0]].name
+    largest = max(size for _, size in sizes)
+    return Profile(ratio, largest, len(sizes), falls_at, early[0].where, forward)
+
+
+def known_sizes(events: list[Event], key: int) -> list[float]:
+    """The finite sizes that were seen of one gradient."""
+    return [event["sizes"][key] for event in events if isfinite(event["sizes"].get(key, float("nan")))]

@@ -1,0 +1,36 @@
+"""Groups of backward passes that share a step."""
+
+from typing import NamedTuple
+
+from vitruvius.checks import Event, Trace
+
+
+class Group(NamedTuple):
+    """The usual accumulation of one optimiser: how many backward passes at one line make a step."""
+
+    optimiser: int
+    size: int
+    line: str
+    steps: list[Event]
+
+
+def accumulations(trace: Trace) -> list[Group]:
+    """Optimisers whose steps follow several backward passes of different batches at one line."""
+    found = []
+    for optimiser in dict.fromkeys(event["optimiser"] for event in trace.of("step")):
+        steps = [event for event in trace.of("step") if event["optimiser"] == optimiser and event["waiting"]]
+        grouped = [event for event in steps if _one_line(event) and len(event["waiting"]) > 1]
+        if len(grouped) > 1 and 2 * len(grouped) > len(steps):
+            size = max(len(event["waiting"]) for event in grouped)
+            found.append(Group(optimiser, size, grouped[0]["waiting"][0].where, grouped))
+    return found
+
+
+def _one_line(event: Event) -> bool:
+    waiting = event["waiting"]
+    return len({item.where for item in waiting}) == 1 and len({item.batch for item in waiting}) > 1
+
+
+def line(where: str) -> str:
+    """A place as people say it: `line 12`."""
+    return f"line {where.rpartition(':')[2]}"

@@ -1,0 +1,39 @@
+"""Accumulated losses are not divided: k micro-batches make a step k times too long."""
+
+from collections.abc import Iterator
+
+from vitruvius.checks import Finding, Trace
+from vitruvius.checks._steps import accumulations
+
+SICK = """
+import torch
+net = torch.nn.Linear(3, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for step in range(12):
+    x = torch.randn(8, 3)
+    loss = torch.nn.functional.mse_loss(net(x), x[:, :1])
+    loss.backward()  # here
+    if step % 4 == 3:
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+HEALTHY = SICK.replace("loss.backward()", "(loss / 4).backward()")
+MEANS = ("Mean", "NllLoss", "MseLoss", "L1Loss", "SmoothL1Loss", "HuberLoss", "BinaryCrossEntropy", "KlDiv")
+
+
+def accumulation_scale(trace: Trace) -> Iterator[Finding]:
+    """Several backward passes of means for one step, and neither loss nor gradient divided by their number."""
+    for group in accumulations(trace):
+        whole = [event for event in group.steps if all(w.root.startswith(MEANS) for w in event["waiting"])]
+        by_hand = [event for event in whole if abs(event["scaled"] * len(event["waiting"]) - 1) < 0.02]
+        sums = [event for event in trace.of("criterion") if event["reduction"] == "sum"]
+        if whole and not by_hand and not sums:
+            root = whole[0]["waiting"][0].root.removesuffix("0").removesuffix("Backward")
+            yield Finding(
+                where=group.line,
+                also=(whole[0].where,),
+                evidence=f"{group.size} backward passes for each step, and the loss comes undivided from {root}",
+                why="gradients add up: their sum is that of the large batch times the number of micro-batches",
+                fix=f"(loss / {group.size}).backward()",
+                explains=("rate_too_high",),
+            )

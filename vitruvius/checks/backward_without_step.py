@@ -1,0 +1,39 @@
+"""Gradients are computed for an optimiser that never steps: its parameters do not learn."""
+
+from collections.abc import Iterator
+
+from vitruvius.checks import Finding, Trace
+
+SICK = """
+import torch
+net = torch.nn.Linear(3, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)  # here
+for step in range(6):
+    optimizer.zero_grad()
+    net(torch.randn(8, 3)).square().mean().backward()
+"""
+HEALTHY = SICK + "    optimizer.step()\n"
+
+
+def backward_without_step(trace: Trace) -> Iterator[Finding]:
+    """An optimiser that was built, whose parameters get gradients, and whose step is never called."""
+    stepped = {event["optimiser"] for event in trace.of("step")}
+    moved = {key for event in trace.of("step") for key in event["parameters"]}
+    backwards = trace.of("backward")
+    for event in trace.of("optimiser"):
+        known = [trace.parameters[key] for key in event["parameters"] if key not in moved]
+        idle = [parameter for parameter in known if parameter.reached]
+        still = not any(parameter.changed for parameter in known)
+        if event["optimiser"] not in stepped and idle and still and len(backwards) > 2:
+            zeroings = [zero.where for zero in trace.of("zero_grad") if zero["optimiser"] == event["optimiser"]]
+            yield Finding(
+                where=event.where,
+                also=tuple({*zeroings, backwards[-1].where}),
+                evidence=f"{len(backwards)} backward passes, 0 steps of this {event['name']}; "
+                f"its {len(idle)} parameters kept their first values",
+                why="backward() only computes gradients; the weights move in step()",
+                fix="call its step() after backward()",
+                severity="error",
+                exact=True,
+                explains=("leftover_dropped", "rate_too_low"),
+            )

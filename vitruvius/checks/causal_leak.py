@@ -1,0 +1,57 @@
+"""A model that predicts what comes next sees it: the causal mask is missing, transposed or leaks."""
+
+from collections.abc import Iterator
+
+from vitruvius.checks import Finding, Trace
+from vitruvius.checks._experiment import Specimen, moved, specimens
+
+SICK = """
+import torch
+net = torch.nn.Sequential(
+    torch.nn.Embedding(9, 8), torch.nn.TransformerEncoderLayer(8, 2, 8, 0.0, batch_first=True), torch.nn.Linear(8, 9)
+)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for step in range(6):
+    optimizer.zero_grad()
+    text = torch.randint(0, 9, (4, 7))
+    scores = net(text[:, :-1])  # here
+    loss = torch.nn.functional.cross_entropy(scores.flatten(0, 1), text[:, 1:].flatten())
+    loss.backward()
+    optimizer.step()
+"""
+HEALTHY = SICK.replace("torch.nn.TransformerEncoderLayer(8, 2, 8, 0.0, batch_first=True)", "torch.nn.Linear(8, 8)")
+
+
+def causal_leak(trace: Trace) -> Iterator[Finding]:
+    """Targets are the inputs one step later; change the inputs from t on: outputs before t must stay."""
+    for specimen in specimens(trace.examples, lambda example: example.shifted):
+        if not specimen.is_steady():
+            continue
+        place = _leak(specimen)
+        if place is not None:
+            yield Finding(
+                where=specimen.example.where,
+                also=tuple({event.where for event in trace.of("criterion")}),
+                evidence=f"targets are the inputs one step later, and the output before place {place} changes with "
+                f"the input from {place} on",
+                why="the network copies the answer while training and cannot when it generates",
+                fix="a causal mask (is_causal=True, torch.triu(..., 1) is what is hidden), or padding on the left only",
+                severity="error",
+                exact=True,
+                explains=("positions_ignored",),
+            )
+
+
+def _leak(specimen: Specimen) -> int | None:
+    x = specimen.x
+    before = specimen.output(x)
+    axis = next((axis for axis in (1, 2) if before.dim() > axis and before.shape[axis] == x.shape[1]), None)
+    if axis is None:
+        return None
+    for place in sorted({x.shape[1] // 2, x.shape[1] - 1}):
+        changed = x.clone()
+        changed[:, place:] = x[:, place:] + 1.0 if x.is_floating_point() else x[:, place:].flip(0).roll(1, 1)
+        after = specimen.output(changed)
+        if moved(before.movedim(axis, 1)[:, :place], after.movedim(axis, 1)[:, :place]):
+            return place
+    return None

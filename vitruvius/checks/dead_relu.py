@@ -1,0 +1,40 @@
+"""Dead ReLUs: units that are zero on the whole batch pass no gradient and do not come back."""
+
+from collections.abc import Iterator
+
+from vitruvius.checks import Finding, Trace
+
+SICK = """
+import torch
+net = torch.nn.Sequential(torch.nn.Linear(3, 16), torch.nn.ReLU(), torch.nn.Linear(16, 1))
+torch.nn.init.constant_(net[0].bias, -50.0)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for step in range(6):
+    optimizer.zero_grad()
+    x = torch.randn(8, 3)
+    loss = (net(x) - x[:, :1]).square().mean()
+    loss.backward()  # here
+    optimizer.step()
+"""
+HEALTHY = SICK.replace("-50.0", "0.0")
+MOST = 0.9
+
+
+def dead_relu(trace: Trace) -> Iterator[Finding]:
+    """A ReLU layer almost all of whose units are zero in every batch that was looked at."""
+    seen = [event for event in trace.of("backward") if event["graph"] is not None and event["graph"].dead]
+    if len(seen) < 2:
+        return
+    worst = [max((share for share, units in event["graph"].dead if units > 3), default=0.0) for event in seen]
+    late = worst[len(worst) // 2 :]
+    if min(late) < MOST:
+        return
+    forward = next((event.where for event in trace.of("forward") if event["grad"]), seen[0].where)
+    yield Finding(
+        where=seen[0].where,
+        also=(forward,),
+        evidence=f"in one ReLU layer {min(late):.0%} of the units or more are zero on every batch looked at",
+        why="a unit that is negative for every row has gradient zero and stays so",
+        fix="initialisation around zero (kaiming), a smaller rate, no large negative bias; or LeakyReLU or GELU",
+        explains=("rate_too_low",),
+    )

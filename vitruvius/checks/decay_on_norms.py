@@ -1,0 +1,33 @@
+"""Weight decay also shrinks norms and biases."""
+
+from collections.abc import Iterator
+
+from vitruvius.checks import Finding, Trace
+
+SICK = """
+import torch
+net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.LayerNorm(4), torch.nn.Linear(4, 1))
+optimizer = torch.optim.AdamW(net.parameters(), lr=0.01, weight_decay=0.1)  # here
+for step in range(6):
+    optimizer.zero_grad()
+    net(torch.randn(8, 3)).square().mean().backward()
+    optimizer.step()
+"""
+HEALTHY = SICK.replace("weight_decay=0.1", "weight_decay=0.0")
+
+
+def decay_on_norms(trace: Trace) -> Iterator[Finding]:
+    """Gains of normalisation layers in a group with weight decay; a matter of taste, so only worth knowing."""
+    for event in trace.of("optimiser"):
+        decayed = [trace.parameters[key] for key in event["decayed"]]
+        gains = [known.name for known in decayed if "Norm" in known.layer and known.name]
+        if gains:
+            yield Finding(
+                where=event.where,
+                evidence=f"{event['name']} decays {len(gains)} parameters of norms: {', '.join(gains[:3])}",
+                why="pulling gains and biases towards zero does not regularise what a layer computes",
+                fix="two groups: matrices with weight_decay, vectors (p.dim() < 2) with weight_decay=0",
+                severity="info",
+                exact=True,
+            )
+            return

@@ -1,0 +1,50 @@
+"""Softmax twice: the criterion takes it itself and gets probabilities (or sigmoid outputs) instead of scores."""
+
+from collections.abc import Iterator
+
+from vitruvius.checks import Finding, Trace
+
+SICK = """
+import torch
+net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Softmax(1))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for step in range(6):
+    optimizer.zero_grad()
+    x = torch.randn(8, 3)
+    loss = torch.nn.functional.cross_entropy(net(x), x.argmax(1))  # here
+    loss.backward()
+    optimizer.step()
+"""
+HEALTHY = SICK.replace(", torch.nn.Softmax(1)", "")
+
+
+def double_softmax(trace: Trace) -> Iterator[Finding]:
+    """Cross-entropy whose rows are distributions already, in every batch that was looked at."""
+    looked = [event for event in trace.of("criterion") if event["name"] == "cross_entropy"]
+    looked = [event for event in looked if event["probabilities"] is not None and event["classes"] > 1]
+    lines = dict.fromkeys(event.where for event in looked)
+    for line in lines:
+        here = [event for event in looked if event.where == line]
+        for fact, what in (("probabilities", "softmax"), ("logarithms", "log-softmax")):
+            if all(event[fact] for event in here):
+                yield _finding(line, f"in all {len(here)} batches looked at, every row is a {what} already", what)
+                return
+    twice = [event for event in trace.of("backward") if event["graph"] is not None and event["graph"].sigmoid_twice]
+    if twice:
+        losses = [e for e in trace.of("criterion") if e["name"] == "binary_cross_entropy_with_logits"]
+        where = losses[0].where if losses else twice[0].where
+        yield _finding(where, "the scores of binary_cross_entropy_with_logits come out of a sigmoid", "sigmoid")
+
+
+def _finding(where: str, evidence: str, what: str) -> Finding:
+    harmless = what == "log-softmax"
+    return Finding(
+        where=where,
+        evidence=evidence,
+        why=f"the criterion applies {what} itself; "
+        + ("twice changes nothing but hides the intent" if harmless else "twice flattens the gradient"),
+        fix=f"remove the {what} from the network and give the criterion raw scores",
+        severity="warning" if harmless else "error",
+        exact=True,
+        explains=("rate_too_low", "vanishing"),
+    )

@@ -1,0 +1,41 @@
+"""Dropout stays active in eval mode: F.dropout was called without training=self.training."""
+
+from collections.abc import Iterator
+
+from vitruvius.checks import Finding, Trace
+
+SICK = """
+import torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 8)
+    def forward(self, x):
+        return torch.nn.functional.dropout(self.linear(x), 0.5)  # here
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for step in range(6):
+    optimizer.zero_grad()
+    net(torch.randn(8, 3)).square().mean().backward()
+    optimizer.step()
+net.eval()
+with torch.no_grad():
+    print(net(torch.randn(8, 3)).mean())
+"""
+HEALTHY = SICK.replace("0.5)  # here", "0.5, training=self.training)")
+
+
+def dropout_in_eval(trace: Trace) -> Iterator[Finding]:
+    """A functional dropout that drops inside a module that is in eval mode."""
+    active = trace.of("dropout")
+    if active:
+        evaluated = [event.where for event in trace.of("forward") if not event["training"]]
+        yield Finding(
+            where=active[0].where,
+            also=tuple(set(evaluated)),
+            evidence=f"{len(active)} times a share of {active[0]['p']:g} was dropped in a module in eval mode",
+            why="functional dropout knows nothing of eval(): its argument training is True unless told otherwise",
+            fix="F.dropout(x, p, training=self.training), or a nn.Dropout module",
+            severity="error",
+            exact=True,
+        )

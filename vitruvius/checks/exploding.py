@@ -1,0 +1,40 @@
+"""Gradients explode with depth: the first layers get many times what the last ones get."""
+
+from collections.abc import Iterator
+
+from vitruvius.checks import Finding, Trace
+from vitruvius.checks._depth import by_depth
+
+SICK = """
+import torch
+torch.manual_seed(0)
+layers = [layer for _ in range(16) for layer in (torch.nn.Linear(16, 16), torch.nn.ReLU())]
+net = torch.nn.Sequential(*layers, torch.nn.Linear(16, 1))
+for layer in layers[::2]:
+    torch.nn.init.normal_(layer.weight, std=1.0)
+optimizer = torch.optim.SGD(net.parameters(), lr=1e-12)
+for step in range(6):
+    optimizer.zero_grad()
+    x = torch.randn(8, 16)
+    loss = torch.nn.functional.l1_loss(net(x), x[:, :1])
+    loss.backward()  # here
+    optimizer.step()
+"""
+HEALTHY = SICK.replace("std=1.0", "std=0.3").replace("1e-12", "1e-3")
+LARGEST, GROWTH = 1e4, 1e4
+
+
+def exploding(trace: Trace) -> Iterator[Finding]:
+    """The ratio of first to last gradients, or the absolute size of the gradients, at the first steps."""
+    profile = by_depth(trace)
+    if profile is None or (profile.ratio <= LARGEST and profile.largest <= GROWTH):
+        return
+    yield Finding(
+        where=profile.where,
+        also=(profile.forward,),
+        evidence=f"gradients (RMS) reach {profile.largest:.1e} over {profile.layers} layers; "
+        f"the first layers get {profile.ratio:.1e} times the last",
+        why="each layer multiplies signal and gradient by more than one",
+        fix="initialisation that keeps the variance (kaiming, xavier), normalisation, smaller weights",
+        explains=("rate_too_high", "initial_loss", "non_finite", "saturated", "rate_too_low", "dead_relu"),
+    )

@@ -1,0 +1,34 @@
+"""Parameters are frozen (requires_grad=False) in a network that trains."""
+
+from collections.abc import Iterator
+
+from vitruvius.checks import Finding, Trace
+
+SICK = """
+import torch
+net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
+net[0].requires_grad_(False)
+optimizer = torch.optim.SGD(net[2].parameters(), lr=0.01)
+for step in range(6):
+    optimizer.zero_grad()
+    loss = net(torch.randn(8, 3)).square().mean()  # here
+    loss.backward()
+    optimizer.step()
+"""
+HEALTHY = SICK.replace("net[0].requires_grad_(False)\n", "").replace("net[2].parameters", "net.parameters")
+
+
+def frozen(trace: Trace) -> Iterator[Finding]:
+    """Parameters of a trained network that ask for no gradient; often meant, so only worth knowing."""
+    still = [known for known in trace.parameters.values() if known.name and not known.trainable and known.ran]
+    forwards = [event for event in trace.of("forward") if event["grad"]]
+    if still and forwards and trace.steps:
+        yield Finding(
+            where=forwards[0].where,
+            evidence=f"{len(still)} of {len(trace.parameters)} parameters have requires_grad=False: "
+            f"{', '.join(known.name for known in still[:3])}",
+            why="frozen parameters keep their values; right for a pretrained part, wrong for one that should learn",
+            fix="requires_grad_(True) for what should learn; nothing otherwise",
+            severity="info",
+            exact=True,
+        )

@@ -1,0 +1,39 @@
+"""The first loss of a classifier is far above ln K: it starts by being sure and wrong."""
+
+from collections.abc import Iterator
+from math import log
+
+from vitruvius.checks import Finding, Trace
+
+SICK = """
+import torch
+net = torch.nn.Linear(8, 4)
+torch.nn.init.normal_(net.weight, std=10.0)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for step in range(6):
+    optimizer.zero_grad()
+    x = torch.randn(64, 8)
+    loss = torch.nn.functional.cross_entropy(net(x), x[:, :4].argmax(1))  # here
+    loss.backward()
+    optimizer.step()
+"""
+HEALTHY = SICK.replace("std=10.0", "std=0.1")
+TIMES, ABOVE = 2.0, 1.0
+
+
+def initial_loss(trace: Trace) -> Iterator[Finding]:
+    """The first cross-entropy against that of a guess without knowledge."""
+    judged = [event for event in trace.of("criterion") if event["name"] in ("cross_entropy", "nll_loss")]
+    first = next((event for event in judged if event["grad"]), None)
+    if first is None or first.step or first["classes"] < 2 or first["reduction"] != "mean":
+        return
+    guess = log(first["classes"])
+    if first["value"] is None or first["value"] < max(TIMES * guess, guess + ABOVE):
+        return
+    yield Finding(
+        where=first.where,
+        evidence=f"the first loss is {first['value']:.3g}; a uniform guess over {first['classes']} classes has "
+        f"ln {first['classes']} = {guess:.3g}",
+        why="the first scores are too large: early steps only undo the initialisation",
+        fix="smaller initial weights in the last layer (or embedding), a normalisation before it, scaled inputs",
+    )

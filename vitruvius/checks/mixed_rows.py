@@ -1,0 +1,68 @@
+"""Rows of a batch influence each other: the output of one row changes with the others."""
+
+from collections.abc import Iterator
+
+import torch
+
+from vitruvius.checks import Example, Finding, Trace
+from vitruvius.checks._experiment import Specimen, moved, specimens
+
+SICK = """
+import torch
+net = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.Softmax(0), torch.nn.Linear(8, 2))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for step in range(6):
+    optimizer.zero_grad()
+    x = torch.randn(16, 3)
+    loss = torch.nn.functional.cross_entropy(net(x), (x[:, 0] > 0).long())  # here
+    loss.backward()
+    optimizer.step()
+"""
+HEALTHY = SICK.replace("Softmax(0)", "Softmax(1)")
+
+
+def mixed_rows(trace: Trace) -> Iterator[Finding]:
+    """Change all rows but the first, or but the last: in eval mode its output must stay."""
+    for specimen in specimens(trace.examples, lambda example: _has_rows(example, trace.steps)):
+        x = specimen.x
+        if not specimen.is_steady():
+            continue
+        before = specimen.output(x)
+        if before.dim() < 1 or len(before) != len(x):
+            continue
+        mixed = [row for row in (0, len(x) - 1) if moved(before[row], specimen.output(_others_changed(x, row))[row])]
+        if mixed and not _is_time_major(specimen):
+            yield Finding(
+                where=specimen.example.where,
+                evidence=f"the output of row {mixed[0]} of {type(specimen.model).__name__} changes when only other "
+                "rows do (eval mode)",
+                why="attention, softmax, a reshape or an RNN runs over the batch axis instead of the tokens",
+                fix="batch_first=True, or the right axis (dim) and order in permute, view and softmax",
+                severity="error",
+                exact=True,
+                explains=("causal_leak", "positions_ignored"),
+            )
+
+
+def _has_rows(example: Example, steps: int) -> bool:
+    """Targets say which axis counts rows; a single batch that always comes again may be one graph or one set."""
+    rows = len(example.args[0])
+    return (example.batches > 2 or not steps) and example.target_shape[:1] in ((rows,), ()) and len(example.args) == 1
+
+
+def _others_changed(x: torch.Tensor, row: int) -> torch.Tensor:
+    """Other rows in place of all but one."""
+    changed = x.flip(0).roll(1, 0) + 1.0 if x.is_floating_point() else x.flip(0).roll(1, 0).flip(-1)
+    changed[row] = x[row]
+    return changed
+
+
+def _is_time_major(specimen: Specimen) -> bool:
+    """Whether the second axis counts the rows: it does not mix, and it is kept in the output."""
+    x = specimen.x
+    before = specimen.output(x)
+    if x.dim() < 2 or before.dim() < 2 or before.shape[1] != x.shape[1]:
+        return False
+    return x.shape[1] > 1 and not moved(
+        before[:, 0], specimen.output(_others_changed(x.transpose(0, 1), 0).transpose(0, 1))[:, 0]
+    )

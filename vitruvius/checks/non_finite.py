@@ -1,0 +1,33 @@
+"""A loss that is NaN or infinite, with the place where that begins."""
+
+from collections.abc import Iterator
+
+from vitruvius.checks import Finding, Trace
+
+SICK = """
+import torch
+net = torch.nn.Linear(3, 2)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for step in range(6):
+    optimizer.zero_grad()
+    loss = -net(torch.randn(8, 3)).relu().log().mean()
+    loss.backward()  # here
+    optimizer.step()
+"""
+HEALTHY = SICK.replace(".relu().log()", ".exp().add(1).log().neg()")
+
+
+def non_finite(trace: Trace) -> Iterator[Finding]:
+    """The first backward pass of a loss that is no number."""
+    for event in trace.of("non_finite"):
+        forwards = [found for found in trace.of("forward") if found.step <= event.step]
+        yield Finding(
+            where=event.where,
+            also=tuple({found.where for found in forwards[-1:]}),
+            evidence=f"at step {event.step} the loss is NaN or infinite; it begins in {event['first']}",
+            why="log(0), division by zero, an overflow or NaN in the data; one such step spoils all weights",
+            fix="log(x + eps) or log_softmax, clean the data, or a smaller learning rate if the loss grew before",
+            severity="error",
+            exact=True,
+            explains=("dead_relu", "rate_too_low", "unscaled_input") if event["first"] != "the weights" else (),
+        )

@@ -1,0 +1,44 @@
+"""The learning rate is far too high: steps as long as the weights, or a loss that grows."""
+
+from collections.abc import Iterator
+from statistics import median
+
+from vitruvius.checks import Finding, Trace
+from vitruvius.checks._losses import losses
+
+SICK = """
+import torch
+net = torch.nn.Linear(3, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=3.0)
+for step in range(12):
+    optimizer.zero_grad()
+    x = torch.randn(8, 3)
+    loss = torch.nn.functional.mse_loss(net(x), x[:, :1])
+    loss.backward()
+    optimizer.step()  # here
+"""
+HEALTHY = SICK.replace("lr=3.0", "lr=0.03")
+LONGEST, GROWTH, STAYS = 0.3, 10.0, 3.0
+
+
+def rate_too_high(trace: Trace) -> Iterator[Finding]:
+    """Median step relative to the weights after the first two, and the loss at the end against the beginning."""
+    steps = [event for event in trace.of("step") if event["lr"] > 0]
+    moved = [median(event["moved"]) for event in steps if event["moved"] and event.step >= 2]
+    first, last = losses(trace)
+    start = max(first[0], 1e-3) if first else 0.0
+    grew = bool(first) and max(first + last) > GROWTH * start and median(last) > max(1.0, STAYS * start)
+    long = bool(moved) and median(moved[:3]) > LONGEST and bool(first) and median(last) > 0.9 * first[0]
+    if not steps or not (grew or long):
+        return
+    rate = max(event["lr"] for event in steps)
+    ratio = f"; a step is {median(moved):.2g} of the weights" if moved else ""
+    growth = f"the loss went from {first[0]:.3g} to {median(last):.3g}"
+    yield Finding(
+        where=steps[0].where,
+        also=tuple({event.where for event in trace.of("optimiser")}),
+        evidence=f"rate {rate:g}: {growth}{ratio}",
+        why="a step that overshoots makes the loss larger, and the next gradient with it",
+        fix=f"a rate of {rate / 30:.0e} or less; warm-up and clipping help only if it is nearly right",
+        explains=("non_finite", "dead_relu", "saturated", "same_order"),
+    )

@@ -1,0 +1,48 @@
+"""The learning rate is far too low: steps do not change the weights and the loss does not move."""
+
+from collections.abc import Iterator
+from statistics import median
+
+from vitruvius.checks import Finding, Trace
+from vitruvius.checks._losses import losses
+
+SICK = """
+import torch
+net = torch.nn.Linear(3, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=1e-8)
+for step in range(30):
+    optimizer.zero_grad()
+    x = torch.randn(8, 3)
+    loss = torch.nn.functional.mse_loss(net(x), x[:, :1])
+    loss.backward()
+    optimizer.step()  # here
+"""
+HEALTHY = SICK.replace("lr=1e-8", "lr=0.03")
+SHORTEST, REACH, LEAST, FEWEST = 1e-5, 2e-3, 0.25, 20
+
+
+def rate_too_low(trace: Trace) -> Iterator[Finding]:
+    """No step is long against the weights, all of them together are not, and the loss stays."""
+    steps = [event for event in trace.of("step") if event["moved"] and not event["cleared"]]
+    moved = [median(event["moved"]) for event in steps]
+    first, last = losses(trace)
+    if (
+        not first
+        or trace.steps < FEWEST
+        or len(moved) < 3
+        or max(moved) > SHORTEST
+        or median(moved) * trace.steps > REACH
+    ):
+        return
+    if median(first) - median(last) > LEAST * abs(median(first)):
+        return
+    rate = max(event["lr"] for event in steps)
+    yield Finding(
+        where=steps[0].where,
+        also=tuple({event.where for event in trace.of("optimiser")}),
+        evidence=f"rate {rate:g}: a step changes the weights by {median(moved):.1e} of their size; "
+        f"the loss went from {median(first):.4g} to {median(last):.4g} in {trace.steps} steps",
+        why="a useful step is about a thousandth of the weights; in float32 nothing below 1e-7 is even stored",
+        fix="a rate a thousand times larger, then halve it while the loss jumps",
+        explains=("shuffled_labels",),
+    )

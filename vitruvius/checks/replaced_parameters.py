@@ -1,0 +1,39 @@
+"""Parameters were replaced after the optimiser was built: it moves tensors that nothing uses."""
+
+from collections.abc import Iterator
+
+from vitruvius.checks import Finding, Trace
+
+SICK = """
+import torch
+net = torch.nn.Linear(3, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)  # here
+net.weight = torch.nn.Parameter(torch.zeros(1, 3))
+for step in range(6):
+    optimizer.zero_grad()
+    net(torch.randn(8, 3)).square().mean().backward()
+    optimizer.step()
+"""
+HEALTHY = SICK.replace("net.weight = torch.nn.Parameter(torch.zeros(1, 3))", "torch.nn.init.zeros_(net.weight)")
+
+
+def replaced_parameters(trace: Trace) -> Iterator[Finding]:
+    """An optimiser's tensor that no network holds, beside one of the same shape that no optimiser holds."""
+    optimised = trace.optimised()
+    outside = [known for key, known in trace.parameters.items() if known.reached and key not in optimised]
+    for event in trace.of("optimiser"):
+        known = [trace.parameters[key] for key in event["parameters"]]
+        lost = [item for item in known if not item.reached and not item.name and not item.changed]
+        new = [item for item in outside if item.shape in {other.shape for other in lost} and not item.changed]
+        if lost and new:
+            yield Finding(
+                where=event.where,
+                also=(trace.of("backward")[0].where,),
+                evidence=f"{len(lost)} parameters of this {event['name']} belong to no network that ran; "
+                f"{', '.join(item.name for item in new[:4])} took their place",
+                why="the optimiser keeps the old tensors; the new ones get gradients that nobody applies",
+                fix="build the optimiser after the last change of the network, or initialise in place (nn.init)",
+                severity="error",
+                exact=True,
+                explains=("backward_without_step", "step_without_backward", "zeroed_before_step", "detached_loss"),
+            )

@@ -1,0 +1,51 @@
+"""Every epoch shows the same batches in the same order."""
+
+from collections.abc import Iterator
+
+from vitruvius.checks import Event, Finding, Trace
+
+SICK = """
+import torch
+x = torch.randn(64, 3)
+net = torch.nn.Linear(3, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for epoch in range(4):
+    for batch in x.split(8):
+        optimizer.zero_grad()
+        loss = net(batch).square().mean()  # here
+        loss.backward()
+        optimizer.step()
+"""
+HEALTHY = SICK.replace("x.split", "x[torch.randperm(64)].split")
+FEWEST = 4
+
+
+def same_order(trace: Trace) -> Iterator[Finding]:
+    """The sequence of training batches repeats with a period of a few batches or more.
+
+    A network that is also given its last state needs the order; it is left alone.
+    """
+    for line, events in _training(trace).items():
+        batches = [event["batch"] for event in events]
+        period = next((place for place in range(1, len(batches)) if batches[place] == batches[0]), 0)
+        if period < FEWEST or len(batches) < 2 * period or len(set(batches[:period])) < period:
+            continue
+        if all(batches[place] == batches[place - period] for place in range(period, len(batches))):
+            yield Finding(
+                where=line,
+                also=tuple({event.where for event in trace.of("backward")}),
+                evidence=f"{len(batches)} batches are {len(batches) / period:.1f} passes over the same {period} "
+                "batches in the same order",
+                why="gradients of neighbouring batches stay correlated and a sorted data set biases every epoch",
+                fix="DataLoader(..., shuffle=True), or a new torch.randperm for every epoch",
+            )
+            return
+
+
+def _training(trace: Trace) -> dict[str, list[Event]]:
+    found: dict[str, list[Event]] = {}
+    trained = {event["batch"] for event in trace.of("backward")}
+    for event in trace.of("forward"):
+        if event["grad"] and event["alone"] and event["batch"] in trained:
+            found.setdefault(event.where, []).append(event)
+    return found

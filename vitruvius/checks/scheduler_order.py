@@ -1,0 +1,34 @@
+"""The scheduler steps before the optimiser: the first learning rate is skipped."""
+
+from collections.abc import Iterator
+
+from vitruvius.checks import Finding, Trace
+
+SICK = """
+import torch, warnings
+warnings.simplefilter("ignore")
+net = torch.nn.Linear(3, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 10)
+for step in range(6):
+    scheduler.step()  # here
+    optimizer.zero_grad()
+    net(torch.randn(8, 3)).square().mean().backward()
+    optimizer.step()
+"""
+HEALTHY = SICK.replace("    scheduler.step()  # here\n", "") + "    scheduler.step()\n"
+
+
+def scheduler_order(trace: Trace) -> Iterator[Finding]:
+    """A scheduler's step while its optimiser has made none, followed by steps."""
+    early = [event for event in trace.of("scheduler_step") if event["done"] == 0]
+    stepped = {event["optimiser"] for event in trace.of("step")}
+    if early and early[0]["optimiser"] in stepped:
+        yield Finding(
+            where=early[0].where,
+            evidence="scheduler.step() ran before the first optimizer.step()",
+            why="the schedule is one place ahead: its first learning rate is never used",
+            fix="call scheduler.step() after optimizer.step(), at the end of the epoch or step",
+            severity="error",
+            exact=True,
+        )

@@ -1,0 +1,56 @@
+"""Labels are unrelated to inputs: shuffled apart, or another label for the same row each time."""
+
+from collections.abc import Iterator
+from math import sqrt
+from statistics import median
+
+from vitruvius.checks import Finding, Trace
+from vitruvius.checks._losses import losses
+
+SICK = """
+import torch
+torch.manual_seed(0)
+x = torch.randn(128, 3)
+y = (x[:, 0] > 0).long()
+net = torch.nn.Linear(3, 2)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for epoch in range(4):
+    for xb, yb in zip(x[torch.randperm(128)].split(32), y[torch.randperm(128)].split(32)):
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(net(xb), yb)  # here
+        loss.backward()
+        optimizer.step()
+"""
+HEALTHY = SICK.replace("for epoch in range(4):", "for epoch in range(4):\n    order = torch.randperm(128)").replace(
+    "torch.randperm(128)]", "order]"
+)
+FALLEN = 0.9
+
+
+def shuffled_labels(trace: Trace) -> Iterator[Finding]:
+    """The same row with other labels; or neighbours that agree no more than by chance while the loss stays."""
+    judged = [event for event in trace.of("criterion") if event["labels"] and event["grad"]]
+    if not judged:
+        return
+    changed, again = trace.relabelled
+    evidence = ""
+    if again >= 64 and changed > 0.2 * again:
+        evidence = f"{changed} of {again} rows that came again had another label than before"
+    elif trace.neighbours is not None:
+        agreement, chance, rows = trace.neighbours
+        error = sqrt(chance * (1 - chance) / rows)
+        first, last = losses(trace)
+        stays = bool(first) and median(last) > FALLEN * median(first)
+        if abs(agreement - chance) < 3 * error and stays:
+            evidence = (
+                f"nearest neighbours share the label in {agreement:.1%} of {rows} rows, chance gives {chance:.1%}; "
+                f"the loss went from {median(first):.3g} to {median(last):.3g}"
+            )
+    if evidence:
+        yield Finding(
+            where=judged[0].where,
+            also=tuple({event.where for event in trace.of("forward") if event["grad"]}),
+            evidence=evidence,
+            why="without a relation between rows and labels nothing can be learnt but the share of each class",
+            fix="shuffle inputs and labels with the same permutation, as one data set",
+        )

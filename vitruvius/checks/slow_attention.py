@@ -1,0 +1,36 @@
+"""Attention loses the fused kernel: 3-D input, or dropout on the CPU."""
+
+from collections.abc import Iterator
+
+from vitruvius.checks import Finding, Trace
+
+SICK = """
+import torch
+net = torch.nn.Linear(8, 8)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for step in range(6):
+    optimizer.zero_grad()
+    h = net(torch.randn(2, 5, 8))
+    out = torch.nn.functional.scaled_dot_product_attention(h, h, h)  # here
+    out.square().mean().backward()
+    optimizer.step()
+"""
+HEALTHY = SICK.replace("torch.randn(2, 5, 8)", "torch.randn(2, 1, 5, 8)")
+
+
+def slow_attention(trace: Trace) -> Iterator[Finding]:
+    """Calls of scaled_dot_product_attention in the user's own code that the fused kernel does not take."""
+    for event in trace.of("attention"):
+        dropped = event["dropout"] > 0 and event["device"] == "cpu"
+        if event["direct"] and (event["rank"] == 3 or dropped):
+            what = f"dropout_p={event['dropout']:g} on the CPU" if dropped else "3-D input"
+            fix = "dropout after the attention instead" if dropped else "a heads axis, (batch, heads, tokens, width)"
+            yield Finding(
+                where=event.where,
+                evidence=f"scaled_dot_product_attention with {what}",
+                why="it then computes and stores the whole matrix of weights: more time and memory",
+                fix=fix,
+                severity="info",
+                exact=True,
+            )
+            return

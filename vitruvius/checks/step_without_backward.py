@@ -1,0 +1,35 @@
+"""An optimiser steps although no backward pass came since its last step: the same gradients twice."""
+
+from collections.abc import Iterator
+
+from vitruvius.checks import Finding, Trace
+
+SICK = """
+import torch
+net = torch.nn.Linear(3, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for step in range(6):
+    optimizer.zero_grad()
+    net(torch.randn(8, 3)).square().mean().backward()
+    optimizer.step()
+    optimizer.step()  # here
+"""
+HEALTHY = SICK.replace("    optimizer.step()  # here\n", "")
+
+
+def step_without_backward(trace: Trace) -> Iterator[Finding]:
+    """Steps that find the gradients of the step before, or none at all."""
+    steps = trace.of("step")
+    again = [event for event in steps if event["again"]]
+    if len(again) < 2:  # one empty step before training is a known way to prepare a scheduler
+        return
+    yield Finding(
+        where=again[0].where,
+        also=tuple({event.where for event in again}),
+        evidence=f"{len(again)} of {len(steps)} steps came without a new gradient",
+        why="a step without backward() moves the weights by old gradients, or not at all",
+        fix="call step() once for each backward(), or once for each group of accumulated ones",
+        severity="error",
+        exact=True,
+        explains=("rate_too_high", "rate_too_low"),
+    )

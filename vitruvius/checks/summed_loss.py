@@ -1,0 +1,46 @@
+"""The loss is the sum over the batch, not its mean: the learning rate grows with the batch."""
+
+from collections.abc import Iterator
+
+from vitruvius.checks import Finding, Trace
+
+SICK = """
+import torch
+net = torch.nn.Linear(3, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.001)
+for step in range(6):
+    optimizer.zero_grad()
+    x = torch.randn(8, 3)
+    loss = (net(x) - x[:, :1]).square().sum()
+    loss.backward()  # here
+    optimizer.step()
+"""
+HEALTHY = SICK.replace(".sum()", ".sum() / 8")
+
+
+def summed_loss(trace: Trace) -> Iterator[Finding]:
+    """A backward pass whose root is a sum over rows, in a criterion or written by hand."""
+    forwards = {event["batch"]: event["size"] for event in trace.of("forward") if event["grad"]}
+    criteria = [event for event in trace.of("criterion") if event["reduction"] == "sum" and event["grad"]]
+    values = {event["value"]: event for event in criteria if event["value"] is not None}
+    backwards = [event for event in trace.of("backward") if event["graph"] is not None]
+    for event in backwards:
+        rows = event["graph"].summed_rows if not criteria else _rows(values.get(event["value"]))
+        size = forwards.get(event["batch"], 0)
+        if rows > 1 and (criteria or (size > 1 and rows % size == 0)):
+            rate = next((step["lr"] for step in trace.of("step")), None)
+            implied = f"; the rate {rate:g} acts like {rate * rows:g} on the mean" if rate else ""
+            yield Finding(
+                where=event.where,
+                also=tuple({found.where for found in criteria}),
+                evidence=f"the loss adds up {rows} rows and is not divided{implied}",
+                why="its gradient grows with the batch: another batch size, or a smaller last batch, changes the step",
+                fix="take the mean (reduction='mean'), or divide by the number of rows",
+                explains=("rate_too_high", "exploding", "initial_loss", "non_finite"),
+            )
+            return
+
+
+def _rows(criterion: object) -> int:
+    scores = getattr(criterion, "facts", {}).get("scores", ())
+    return int(scores[0]) if scores else 0

@@ -1,0 +1,42 @@
+"""Constant initialisation: all units of a layer start equal, get equal gradients and stay equal."""
+
+from collections.abc import Iterator
+
+from vitruvius.checks import Finding, Trace
+
+SICK = """
+import torch
+net = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+torch.nn.init.constant_(net[0].weight, 0.1)
+torch.nn.init.constant_(net[0].bias, 0.1)
+torch.nn.init.constant_(net[2].weight, 0.1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for step in range(6):
+    optimizer.zero_grad()
+    x = torch.randn(8, 3)
+    loss = (net(x) - x[:, :1]).square().mean()  # here
+    loss.backward()
+    optimizer.step()
+"""
+HEALTHY = SICK.replace("torch.nn.init.constant_(net[2].weight, 0.1)", "torch.nn.init.normal_(net[2].weight)")
+
+
+def symmetric_init(trace: Trace) -> Iterator[Finding]:
+    """Weights whose units were equal at the start and are equal still after the steps that were watched."""
+    optimised = trace.optimised()
+    alike = [known for key, known in trace.parameters.items() if known.alike and known.reached and key in optimised]
+    alike = [known for known in alike if "Norm" not in known.layer and "Embedding" not in known.layer and known.name]
+    if not alike or trace.steps < 3:
+        return
+    forward = next((event.where for event in trace.of("forward") if event["grad"]), trace.of("backward")[0].where)
+    yield Finding(
+        where=forward,
+        also=(trace.of("backward")[0].where,),
+        evidence=f"all {alike[0].shape[0]} units of {alike[0].name} are equal, at the start and after "
+        f"{trace.steps} steps",
+        why="equal units get equal gradients: the layer acts like a single unit however wide it is",
+        fix="leave torch's own initialisation, or draw the weights at random (nn.init.xavier_uniform_)",
+        severity="error",
+        exact=True,
+        explains=("dead_relu", "rate_too_low", "vanishing"),
+    )

@@ -1,0 +1,37 @@
+"""Inputs are not scaled: the first layer gets numbers far from mean 0 and deviation 1."""
+
+from collections.abc import Iterator
+
+from vitruvius.checks import Finding, Trace
+
+SICK = """
+import torch
+net = torch.nn.Linear(3, 2)
+optimizer = torch.optim.SGD(net.parameters(), lr=1e-6)
+for step in range(6):
+    optimizer.zero_grad()
+    x = torch.randint(0, 256, (16, 3)).float()
+    loss = torch.nn.functional.l1_loss(net(x), x[:, :2] / 256)  # here
+    loss.backward()
+    optimizer.step()
+"""
+HEALTHY = SICK.replace("net(x)", "net(x / 255)")
+MEAN, DEVIATION, MAGNITUDE = 2.0, 5.0, 10.0
+
+
+def unscaled_input(trace: Trace) -> Iterator[Finding]:
+    """Mean and deviation of what the first layer with weights is given, at the first steps."""
+    forwards = [event for event in trace.of("forward") if event["grad"] and event["first_input"] is not None]
+    for event in forwards[:3]:
+        mean, deviation, largest = event["first_input"]
+        if (abs(mean) > MEAN or deviation > DEVIATION) and largest > MAGNITUDE:
+            yield Finding(
+                where=event.where,
+                also=(trace.of("backward")[0].where,),
+                evidence=f"the first layer gets values of mean {mean:.3g} and deviation {deviation:.3g}, "
+                f"up to {largest:.3g}",
+                why="large and uneven inputs make gradients of very different size: no rate suits all weights",
+                fix="subtract the mean and divide by the deviation of the training data (bytes: divide by 255)",
+                explains=("rate_too_high", "exploding", "dead_relu", "initial_loss", "saturated", "non_finite"),
+            )
+            return

@@ -1,0 +1,43 @@
+"""Gradients are zeroed between backward() and step(): the step has nothing to apply."""
+
+from collections.abc import Iterator
+
+from vitruvius.checks import Finding, Trace
+
+SICK = """
+import torch
+net = torch.nn.Linear(3, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for step in range(6):
+    loss = net(torch.randn(8, 3)).square().mean()
+    loss.backward()
+    optimizer.zero_grad()
+    optimizer.step()  # here
+"""
+HEALTHY = SICK.replace(
+    "    loss.backward()\n    optimizer.zero_grad()", "    optimizer.zero_grad()\n    loss.backward()"
+)
+
+
+def zeroed_before_step(trace: Trace) -> Iterator[Finding]:
+    """A step whose gradients were computed and then cleared."""
+    steps = trace.of("step")
+    empty = [event for event in steps if event["zeroed"]]
+    if len(empty) > 1:
+        first = empty[0]
+        zeroings = [event for event in trace.of("zero_grad") if event["optimiser"] == first["optimiser"]]
+        yield Finding(
+            where=first.where,
+            also=tuple({event.where for event in zeroings}),
+            evidence=f"{len(empty)} of {len(steps)} steps found only empty gradients although backward() had run; "
+            f"zeroed at {', '.join(sorted({_line(event.where) for event in zeroings}))}",
+            why="zero_grad() after backward() throws the new gradients away before step() can use them",
+            fix="move zero_grad() before backward(), or after step()",
+            severity="error",
+            exact=True,
+            explains=("rate_too_low", "leftover_dropped", "step_without_backward", "backward_without_step"),
+        )
+
+
+def _line(where: str) -> str:
+    return f"line {where.rpartition(':')[2]}"

@@ -1,0 +1,39 @@
+"""Run a training script, unmodified, under watch: what is wrong, in which line, and how to fix it.
+
+Everything after the script belongs to the script. Exit code 1 if something is proven wrong, otherwise the script's own.
+
+vitruvius doctor run --steps 200 train.py --epochs 3
+vitruvius doctor run --json train.py
+"""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from pydantic import Field
+
+from vitruvius.core import config, records
+from vitruvius.core.config import Flags, Positional, Rest
+from vitruvius.core.errors import UserError
+
+SHOWN_FLAGS = ("json", "quiet")
+
+
+class Config(config.Config):
+    """Which script, how long."""
+
+    script: Positional[str] = ""
+    """The Python script that trains."""
+    arguments: Rest = ()
+    """What the script is given."""
+    steps: Annotated[int, Field(ge=1)] | None = None
+    """Stop after so many optimiser steps; default: the whole script."""
+
+
+def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
+    """Run the script under watch and report."""
+    if not config.script:
+        raise UserError("which script? vitruvius doctor run [--steps N] [--json] SCRIPT.py [ARGUMENTS...]")
+    from vitruvius.engine import clinic
+    from vitruvius.verbs._findings import result
+
+    yield result(clinic.run_script(config.script, config.arguments, config.steps, to_stderr=flags.json))
