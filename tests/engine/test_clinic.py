@@ -128,3 +128,11 @@ def test_a_network_that_cannot_be_copied_is_said_so() -> None:
 def test_what_a_factory_must_return_is_said() -> None:
     with pytest.raises(UserError, match="mine: must return"):
         clinic.examine_model(lambda: 3, "mine")
+
+
+def test_no_hook_is_left_behind() -> None:
+    from torch.nn.modules import module
+
+    with clinic.watch():
+        pass
+    assert not module._has_any_global_hook()

@@ -65,8 +65,8 @@ def marked() -> Iterator[None]:
 
 
 harness_marked = killing.marked
-_pretrained.draw = lambda *arguments: None  # takes most of the time and decides nothing
-killing.once, killing.fingerprint, killing.marked = once, fingerprint, marked
 
 if __name__ == "__main__":
+    _pretrained.draw = lambda *arguments: None  # takes most of the time and decides nothing
+    killing.once, killing.fingerprint, killing.marked = once, fingerprint, marked
     killing.main()

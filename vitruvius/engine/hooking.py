@@ -30,6 +30,8 @@ DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout")
 def installed(watcher: Watcher) -> Iterator[None]:
     """Everything torch does inside the block is told to the watcher; afterwards torch is as it was."""
     with ExitStack() as stack:
+        # torch forgets this entry when the handle is removed, and then takes the process for a hooked one for ever.
+        stack.callback(modules._global_forward_hooks_with_kwargs.clear)
         for handle in _hooks(watcher):
             stack.callback(handle.remove)
         for owner, name, replacement in _replacements(watcher):
