@@ -166,6 +166,14 @@ def test_unlabelled_samples_are_welcome(tmp_path: Path, vectors: str, capsys: py
 
 
 @pytest.mark.usefixtures("undrawn")
+def test_small_layers_are_left_to_one_thread(tmp_path: Path, vectors: str) -> None:
+    torch.set_num_threads(2)
+    words = ["--data", f"{vectors}:labelled", *PLAIN, "--epochs", "1", "--threads", "0", "--name", "a", "--quiet"]
+    assert pretrain(tmp_path, *words) == 0
+    assert files.read_json(tmp_path / "pretrain" / "a" / "manifest.json")["environment"]["threads"] == 1
+
+
+@pytest.mark.usefixtures("undrawn")
 def test_one_class_leaves_the_probe_out_too(tmp_path: Path, vectors: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert pretrain(tmp_path, "--data", f"{vectors}:one_class", *PLAIN, "--epochs", "1") == 0
     assert "100 validation samples are of fewer than two classes" in capsys.readouterr().err

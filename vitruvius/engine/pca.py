@@ -43,12 +43,14 @@ class Principal(NamedTuple):
 
     def error(self, parts: Iterable[Tensor], count: int) -> float:
         """The squared error of the first components on other samples, given in parts."""
+        if count >= len(self.values_D):
+            return 0.0
         samples, error = 0, 0.0
         for part in parts:
             kept_Bk = self.project(part.double(), count)
             centred_BD = part.flatten(1).double().cpu() - self.mean_D
             samples, error = samples + len(part), error + float(centred_BD.square().sum() - kept_Bk.square().sum())
-        return max(0.0, error / samples)
+        return error / samples
 
 
 def fit(parts: Iterable[Tensor]) -> Principal:

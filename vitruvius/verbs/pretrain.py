@@ -87,7 +87,7 @@ class Config(config.Config):
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     precision: Literal["float32", "float64"] = "float32"
     threads: Annotated[int, Field(ge=0, le=1024)] = 0
-    """Threads that torch uses; 0 = one per core."""
+    """Threads that torch uses; 0 = one per core, or one alone for layers too small to share."""
     checkpoint: Annotated[int, Field(ge=1)] = 500
     """Optimiser steps between two checkpoints."""
     time_limit: Annotated[float, Field(gt=0)] | None = None
@@ -116,6 +116,10 @@ _BY_MODEL: dict[str, dict[str, Any]] = {
     "vit": _PATCHES | {"lr": 1e-3, "schedule": "cosine", "warmup": 500},
 }
 """What `None`, `()` and `auto` stand for."""
+
+
+WORTH_SHARING = 2**18
+"""Entries of a matrix from which more than one thread pays."""
 
 
 class Result(records.Result):
@@ -152,7 +156,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
 
     with runs.opened("pretrain", config, flags) as (folder, config), stopping.on_signals() as stop:
         data, config = _data(config), _resolved(config)
-        threads, place = device.use_threads(config.threads), device.device(config.device)
+        threads, place = device.use_threads(config.threads or _threads(config, data)), device.device(config.device)
         job, judge = _job(config, data, place)
         job.stop = stop
         folder.write_config(config)
@@ -190,6 +194,15 @@ def _resolved(config: Config) -> Config:
     given = config.model_dump()
     left_out = {name: value for name, value in _BY_MODEL[config.model].items() if given[name] in (None, (), "auto")}
     return Config(**given | left_out)
+
+
+def _threads(config: Config, data: "Dataset") -> int:
+    """One thread where every matrix is small, else (0) as torch chooses."""
+    from itertools import pairwise
+
+    sizes = [(data.train.x[0].numel(), *config.hidden, latent) for latent in config.latent]
+    largest = max(a * b for chain in sizes for a, b in pairwise(chain))
+    return 1 if config.model != "vit" and largest < WORTH_SHARING else 0
 
 
 def _job(config: Config, data: "Dataset", place: Any) -> "tuple[Job, Judge]":
