@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from vitruvius.core import cost
 from vitruvius.core.arch import Arch, Layer
 from vitruvius.nn.attention import MultiHeadAttention
+from vitruvius.nn.dropout import Dropout
 
 ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
     "gelu": nn.GELU,
@@ -31,14 +32,14 @@ class EncoderLayer(nn.Module):
         self.attention = MultiHeadAttention(
             width, layer.heads, layer.head_dim, arch.kernel, qkv_bias=arch.qkv_bias, out_bias=arch.out_bias
         )
-        self.dropout = nn.Dropout(arch.dropout)
+        self.dropout = Dropout(arch.dropout)
         self.norm2 = nn.LayerNorm(width, eps=arch.norm_eps)
         self.mlp = nn.Sequential(
             nn.Linear(width, layer.mlp),
             ACTIVATIONS[arch.activation](),
-            nn.Dropout(arch.dropout),
+            Dropout(arch.dropout),
             nn.Linear(layer.mlp, width),
-            nn.Dropout(arch.dropout),
+            Dropout(arch.dropout),
         )
 
     def forward(self, x_BND: Tensor) -> Tensor:
@@ -62,7 +63,7 @@ class ViT(nn.Module):
             self.register_buffer("positions", sinusoidal(arch.tokens, arch.width)[None], persistent=False)
         else:
             self.positions = None
-        self.dropout = nn.Dropout(arch.dropout)
+        self.dropout = Dropout(arch.dropout)
         self.layers = nn.ModuleList(EncoderLayer(arch, layer) for layer in arch.layers)
         self.norm = nn.LayerNorm(arch.width, eps=arch.norm_eps)
         self.head = nn.Linear(arch.width, arch.classes)
