@@ -99,7 +99,8 @@ def test_a_script_without_a_guard_is_told_what_to_do(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_ray_gives_the_same_results_and_survives_killed_workers(tmp_path: Path) -> None:
-    ray = pytest.importorskip("ray")
+    import ray
+
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
     try:
         here = list(spread.results(Job(summed, 1.1), range(20)))
