@@ -185,7 +185,8 @@ def main() -> None:
     options = parser.parse_args()
     names = list(PARTS) if options.part == "all" else [options.part]
     try:
-        load = os.getloadavg()[0] if options.quick else record.refuse_if_busy()
+        timed = not options.quick and names != ["masked"]  # whose table holds no time
+        load = record.refuse_if_busy() if timed else os.getloadavg()[0]
     except UserError as error:
         raise SystemExit(str(error)) from None
     broken: list[str] = []

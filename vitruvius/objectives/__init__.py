@@ -3,6 +3,9 @@
 `def foo(model, batch, generator, *, ...) -> Loss`: a differentiable mean over the samples of the batch. What is random
 in an objective (noise, masks) is drawn from `generator`; None means evaluation, where the input is left as it is.
 
+A member that autoencoders can be trained with also has `def corrupt(x, generator, *, ...) -> Seen`: what the model sees
+of the input and which entries count, so that a grid of autoencoders sees it once.
+
 Laws, tested over the folder: the loss is a finite scalar, differentiable, the mean over samples (so that parts of a
 batch add up to the whole), the same for the same generator, and it falls on a toy set.
 """
