@@ -51,13 +51,21 @@ def test_equal_keys_have_no_margin(keys: list[list[int]]) -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"query": [1, 2]}, "keys has vectors of [3] entries, it needs the 2 entries of query"),
-        ({"values": [[1]]}, "values has 1 vectors, it needs one for each of the 4 keys"),
-        ({"values": [[1], [2], [3], [4, 5]]}, "values has vectors of [1, 2] entries"),
-        ({"keys": []}, "0 keys and a query of 3 entries"),
+        ({"query": [1, 2]}, "query has 2 entries: it needs 3, one for each entry of a key"),
+        ({"values": [[1]]}, "values has 1 row: it needs 4, one for each key"),
+        ({"values": [[1], [2], [3], [4, 5]]}, "values has 4 rows of 1 or 2 entries"),
+        ({"keys": []}, "keys has no rows: it needs 1 to 64 rows"),
     ],
 )
 def test_a_question_that_does_not_fit_is_refused(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError) as caught:
         Question(**fields)
     assert message in str(caught.value)
+
+
+def test_a_query_on_a_boundary_has_no_margin() -> None:
+    question = Question(query=[0, 0, 0])
+    *_, found = solve(question)
+    assert isinstance(found, Answer)
+    assert found["margin"] == 0
+    assert all(proof.passed for proof in prove(question, found))

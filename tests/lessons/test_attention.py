@@ -68,12 +68,12 @@ def test_scores_of_a_thousand_do_not_overflow() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"queries": [[1, 2]], "step": 1}, "queries have length 2: they need the keys' 3"),
-        ({"values": [[1, 2]]}, "values has 1 vectors: it needs one for each of 3 keys"),
-        ({"keys": [[1, 2, 3], [1, 2], [1, 2, 3]]}, "keys has 3 vectors of lengths [2, 3]"),
-        ({"keys": []}, "keys has 0 vectors"),
+        ({"queries": [[1, 2]], "step": 1}, "queries has rows of length 2: it needs the length of keys, 3"),
+        ({"values": [[1, 2]]}, "values has 1 row: it needs 3, one for each key"),
+        ({"keys": [[1, 2, 3], [1, 2], [1, 2, 3]]}, "keys has 3 rows of 2 or 3 entries"),
+        ({"keys": []}, "keys has no rows"),
         ({"step": 4}, "step is 4: it needs 1 to 3, or null for all"),
-        ({"mask": [[1, 1], [1, 1]]}, "mask has 2 rows of [2]: it needs 3 rows (queries) of 3 (keys)"),
+        ({"mask": [[1, 1], [1, 1]]}, "mask has 2 rows of 2 entries: it needs 3 x 3"),
         ({"mask": "casual"}, "mask must be 'none' or 'causal'"),
     ],
 )

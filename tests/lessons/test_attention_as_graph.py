@@ -67,10 +67,10 @@ def test_the_cost_of_long_range() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"states": [[1], [1, 2]]}, "states needs 1 to 32 row vectors of one length"),
-        ({"w_q": [[1, 0, 0]]}, "w_q needs 1 to 32 rows of 2"),
+        ({"states": [[1], [1, 2]]}, "states has 2 rows of 1 or 2 entries: it needs 1 to 32 rows"),
+        ({"w_q": [[1, 0, 0]]}, "w_q has 1 row of 3 entries: it needs 1 x 2"),
         ({"w_q": [[1, 0]]}, "w_q has 1 rows and w_k 2: queries and keys need one length"),
-        ({"mask": [[True]]}, "mask has 1 rows: needs 4 rows of 4"),
+        ({"mask": [[True]]}, "mask has 1 row of 1 entry: it needs 4 x 4"),
         ({"tokens": []}, "tokens has 0 lengths: needs 1 to 8"),
         ({"window": 0}, "window must be greater than or equal to 1"),
     ],

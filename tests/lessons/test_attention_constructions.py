@@ -64,8 +64,8 @@ def test_the_error_falls_exponentially_with_the_sharpness() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"x": [[1], [2, 3]]}, "x has 2 rows: it needs 2 to 32, all of one length"),
-        ({"x": [[1]]}, "x has 1 rows"),
+        ({"x": [[1], [2, 3]]}, "x has 2 rows of 1 or 2 entries: it needs 2 to 32 rows of one length"),
+        ({"x": [[1]]}, "x has 1 row of 1 entry"),
         ({"kind": "permutation", "permutation": [0, 0, 1, 2]}, "permutation is [0, 0, 1, 2]"),
         ({"kind": "pointwise", "weight": [[1]]}, "weight has the shapes [(1, 1)]: it needs 2 rows"),
         ({"taps": [[[1, 0], [0, 1]]] * 2}, "taps has 2 maps: it needs an odd number, at most 4"),

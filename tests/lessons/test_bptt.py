@@ -81,13 +81,13 @@ def test_the_unrolled_graph_has_a_label_on_every_edge() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"u": [[1, 2]]}, "u is 1 x 2: needs 2 x 2"),
-        ({"v": [[1, 2, 3]]}, "v is 1 x 3: needs 1 x 2"),
-        ({"inputs": [[1, 2], [1]]}, "inputs is 2 x 1 or 2: needs 2 x 2"),
-        ({"targets": [[1]]}, "targets is 1 x 1: needs 3 x 1"),
-        ({"start": [1]}, "start is 1 x 1: needs 1 x 2"),
-        ({"inputs": [[1, 0]] * 33, "targets": [[0]] * 33}, "inputs has 33 time steps"),
-        ({"w": []}, "w 0 x 0"),
+        ({"u": [[1, 2]]}, "u has 1 row of 2 entries: it needs 2 x 2"),
+        ({"v": [[1, 2, 3]]}, "v has 1 row of 3 entries: it needs 1 x 2"),
+        ({"inputs": [[1, 2], [1]]}, "inputs has 2 rows of 1 or 2 entries"),
+        ({"targets": [[1]]}, "targets has 1 row of 1 entry: it needs 3 x 1"),
+        ({"start": [1]}, "start has 1 entry: it needs 2, one for each hidden unit"),
+        ({"inputs": [[1, 0]] * 33, "targets": [[0]] * 33}, "inputs has 33 rows of 2 entries: it needs 1 to 32 rows"),
+        ({"w": []}, "w has no rows"),
     ],
 )
 def test_a_question_that_does_not_fit_is_refused(fields: dict[str, Any], message: str) -> None:

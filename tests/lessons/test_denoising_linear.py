@@ -57,7 +57,7 @@ def test_the_assignments_population() -> None:
     [
         ({"noise": 0}, "noise is 0, it must be a positive standard deviation"),
         ({"latent": 4}, "latent is 4, it must be at most the 3 features of data"),
-        ({"data": [[1], [2, 3]]}, "data has 2 rows of [1, 2] entries"),
+        ({"data": [[1], [2, 3]]}, "data has 2 rows of 1 or 2 entries"),
         ({"data": [[1, -1, 0, 0], [0, 0, 1, -1]], "latent": 1}, "directions 1 and 2 both have variance 0.5"),
     ],
 )

@@ -70,7 +70,7 @@ def test_a_training_that_diverges_has_no_loss() -> None:
     [
         ({"depths": [1]}, "depths has [1], it needs numbers of layers from 2 to 100"),
         ({"depths": []}, "depths has []"),
-        ({"gain": 0}, "gain is 0, it must be positive and at most 4"),
+        ({"gain": 0}, "gain is 0, it must be from 1/100 to 4"),
         ({"steps": 500, "width": 256}, "depths x steps x width^2 is 2.5e+09, it needs to be at most 5e7"),
     ],
 )

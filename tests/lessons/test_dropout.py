@@ -73,12 +73,12 @@ def test_the_largest_question() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"w": [1]}, "x has rows of [2] entries, w has 1: needs as many"),
-        ({"y": [1]}, "y has 1 entries for the 3 rows of x"),
+        ({"w": [1]}, "w has 1 entry: it needs 2, one for each column of x"),
+        ({"y": [1]}, "y has 1 entry: it needs 3, one for each row of x"),
         ({"keep": 0}, "keep is 0: needs a probability above 0"),
         ({"keep": 1.5}, "keep is 3/2"),
         ({"x": [[1, 2]] * 9, "y": [1] * 9}, "x has 18 entries, 2 to that power masks: needs at most 16"),
-        ({"w": []}, "w has 0"),
+        ({"w": []}, "w has 0 entries"),
     ],
 )
 def test_a_question_that_does_not_fit_is_refused(fields: dict[str, Any], message: str) -> None:

@@ -45,7 +45,7 @@ def test_heads_do_not_save_parameters_and_groups_do() -> None:
         ({"patterns": [["1/2", "1/2"], [1, 0]]}, "patterns have lengths [2]: they need one odd length"),
         ({"patterns": [[1, 0, 1], [0, 0, 1]]}, "pattern 1 has sum 2 and smallest weight 0"),
         ({"patterns": [[-1, 1, 1], [0, 0, 1]]}, "pattern 1 has sum 1 and smallest weight -1"),
-        ({"x": [[1, 2], [3]]}, "x has 2 rows: it needs 1 to 64, all of one length"),
+        ({"x": [[1, 2], [3]]}, "x has 2 rows of 1 or 2 entries: it needs 1 to 64 rows of one length"),
     ],
 )
 def test_a_bad_question_is_refused(fields: dict[str, Any], message: str) -> None:

@@ -74,9 +74,9 @@ def test_a_sign_without_strictness_is_named_as_the_mistake() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"q": [[1, 2, 3]]}, "k has rows of 2 entries, it needs the 3 of q"),
-        ({"v": [[1]]}, "v has 1 rows, it needs one for each of the 3 keys"),
-        ({"q": [[1], [1, 2]]}, "q has 2 rows of [1, 2] entries"),
+        ({"q": [[1, 2, 3]]}, "q has rows of length 3: it needs the length of k, 2"),
+        ({"v": [[1]]}, "v has 1 row: it needs 3, one for each key"),
+        ({"q": [[1], [1, 2]]}, "q has 2 rows of 1 or 2 entries"),
         ({"kernel": "softmax"}, "kernel"),
         ({"dim": 0}, "dim must be greater than or equal to 1"),
     ],

@@ -82,11 +82,11 @@ def test_without_a_slope_noise_changes_nothing() -> None:
     [
         ({"sigma": 1, "stretch": 2}, "sigma and stretch are given: it needs one of epsilon, sigma and stretch"),
         ({"index": 3}, "index is 3: it needs 0 to 2"),
-        ({"epsilon": [1]}, "epsilon has 1 entries: it needs the keys' 4"),
+        ({"epsilon": [1]}, "epsilon has 1 entry: it needs 4, one for each entry of a key"),
         ({"sigma": 0}, "sigma must be greater than 0"),
         ({"beta": 0}, "beta must be greater than 0"),
-        ({"q": []}, "q has 0 vectors"),
-        ({"k": [[1, 0, 0, 0]], "v": [[1]]}, "k has 1 vectors of lengths [4]: it needs 2 of length 4"),
+        ({"q": []}, "q has no rows"),
+        ({"k": [[1, 0, 0, 0]], "v": [[1]]}, "k has 1 row of 4 entries: it needs 2 to 64 rows"),
     ],
 )
 def test_a_bad_question_is_refused(fields: dict[str, Any], message: str) -> None:

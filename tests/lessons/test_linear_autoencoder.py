@@ -69,8 +69,8 @@ def test_fewer_samples_than_features() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"data": [[1, 2], [3]]}, "data has 2 rows of [1, 2] entries, it needs 2 to 16 equally long rows"),
-        ({"data": [[1, 2]]}, "data has 1 rows"),
+        ({"data": [[1, 2], [3]]}, "data has 2 rows of 1 or 2 entries: it needs 2 to 16 rows of one length"),
+        ({"data": [[1, 2]]}, "data has 1 row"),
         ({"latent": 3}, "latent is 3, it must be smaller than the 3 features of data"),
         ({"latent": 0}, "latent must be greater than or equal to 1"),
         ({"data": [[1, -1, 0, 0], [0, 0, 1, -1]], "latent": 1}, "data has the eigenvalue 0.5 at places 1 and 2"),

@@ -64,9 +64,9 @@ def test_any_time_steps_may_be_hidden() -> None:
         ({"hidden": [1, 2, 3]}, "hidden has [1, 2, 3]"),
         ({"hidden": [4]}, "hidden has [4]"),
         ({"step": 0}, "step is 0: it needs 1 to 3"),
-        ({"values": [[1], [2]]}, "values has 2 vectors of lengths [1]: it needs 3 of length 1"),
-        ({"queries": [[1, 2]]}, "queries has 1 vectors of lengths [2]: it needs 1 of length 3"),
-        ({"keys": []}, "keys has 0 vectors"),
+        ({"values": [[1], [2]]}, "values has 2 rows: it needs 3, one for each key"),
+        ({"queries": [[1, 2]]}, "queries has rows of length 2: it needs the length of keys, 3"),
+        ({"keys": []}, "keys has no rows"),
     ],
 )
 def test_a_bad_question_is_refused(fields: dict[str, Any], message: str) -> None:

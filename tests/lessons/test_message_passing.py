@@ -68,10 +68,10 @@ def test_a_graph_without_edges_only_updates() -> None:
     [
         ({"graph": [[5, 1]], "aggregation": [1]}, "the edge [5, 1]: states has the vertices 1 to 4"),
         ({"graph": [[2, 1], [2, 1], [3, 1]]}, "each once"),
-        ({"aggregation": [1, 1]}, "aggregation has 2 weights for the 3 edges"),
-        ({"states": [[1, 2], [1]]}, "states needs 1 to 64 row vectors of one width"),
-        ({"update": [[1, 1], [1, 1], [1, 1]]}, "update has 3 rows of 2: needs 1 x 2 or 2 x 2"),
-        ({"edge_function": [[1, 1]]}, "edge_function has 1 rows of 2: needs 2 x 2"),
+        ({"aggregation": [1, 1]}, "aggregation has 2 entries: it needs 3, one for each edge of graph"),
+        ({"states": [[1, 2], [1]]}, "states has 2 rows of 1 or 2 entries: it needs 1 to 64 rows"),
+        ({"update": [[1, 1], [1, 1], [1, 1]]}, "update has 3 rows of 2 entries: it needs 2 x 2"),
+        ({"edge_function": [[1, 1]]}, "edge_function has 1 row of 2 entries: it needs 2 x 2"),
     ],
 )
 def test_a_question_that_does_not_fit_is_refused(fields: dict[str, Any], message: str) -> None:

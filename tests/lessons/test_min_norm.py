@@ -55,9 +55,9 @@ def test_a_square_system_has_only_one_solution() -> None:
         ({"step": "1/2"}, "step is 1/2: descent needs a step between 0 and 0.333333"),
         ({"step": 0}, "step is 0"),
         ({"x": [[0, 0]], "y": [0]}, "x has only zeros"),
-        ({"x": [[1, 2], [3]]}, "x needs 1 to 12 rows of one length"),
-        ({"y": [1]}, "y has 1 entries for the 2 rows of x"),
-        ({"start": [1]}, "start has 1 entries for the 3 columns of x"),
+        ({"x": [[1, 2], [3]]}, "x has 2 rows of 1 or 2 entries: it needs 1 to 12 rows of one length"),
+        ({"y": [1]}, "y has 1 entry: it needs 2, one for each row of x"),
+        ({"start": [1]}, "start has 1 entry: it needs 3, one for each column of x"),
         ({"iterations": 100}, "iterations must be less than or equal to 20"),
     ],
 )

@@ -90,7 +90,7 @@ def test_weights_too_small_for_a_double_are_zero() -> None:
         ({"w_k": [[[1]] * 6] * 2}, "makes queries of 3 numbers, w_k keys of 1"),
         ({"w_o": [[1, 2]]}, "w_o is 1 x 2: it needs 6 rows, one per entry of the 2 heads side by side"),
         ({"layout": "columns", "w_o": [[1, 2]]}, "it needs 6 columns"),
-        ({"x": [[1] * 65]}, "up to 64"),
+        ({"x": [[1] * 65]}, "one length, 1 to 64"),
     ],
 )
 def test_shapes_that_do_not_fit_are_named(fields: dict[str, Any], message: str) -> None:

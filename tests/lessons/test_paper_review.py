@@ -43,6 +43,21 @@ def test_every_section_quotes_a_computed_number() -> None:
         assert number in found[section]
 
 
+@pytest.mark.parametrize(
+    ("section", "figure", "source"),
+    [
+        ("summary", "303 million", "section 4.1"),
+        ("summary", "88.55 %", "Table 2"),
+        ("summary", "76.29 %", "Table 2"),
+        ("strengths", "two to four times less", "section 4.4"),
+        ("weaknesses", "85.30 %", "Table 2"),
+        ("weaknesses", "79.9 %", "section 4.6"),
+    ],
+)
+def test_a_figure_of_the_paper_names_its_place(section: str, figure: str, source: str) -> None:
+    assert source in answer(arch="mnist")[section].split(figure)[1].split(". ")[0] + ")"
+
+
 def test_every_claim_names_a_command() -> None:
     claims = answer()["claims"]
     commands = [claim["command"].split() for claim in claims]

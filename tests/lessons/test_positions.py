@@ -54,7 +54,7 @@ def test_two_equal_tokens_are_told_apart_by_their_positions_alone() -> None:
     ("fields", "message"),
     [
         ({"x": [[1, 2, 3], [4, 5, 6]]}, "x has 3 columns: it needs an even number"),
-        ({"x": [[1, 2]]}, "x has 1 rows: it needs 2 to 64"),
+        ({"x": [[1, 2]]}, "x has 1 row of 2 entries: it needs 2 to 64 rows"),
         ({"order": [0, 1]}, "order is [0, 1]: it needs each of 0 to 3 once"),
         ({"order": [0, 1, 2, 3]}, "not all in their own places"),
         ({"offset": 10**6}, "offset must be less than or equal to 1000"),

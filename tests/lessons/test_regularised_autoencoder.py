@@ -69,6 +69,7 @@ def test_the_recipe_and_what_it_reaches() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
+        ({"eigenvalues": [10**9, 1]}, "eigenvalues and weight reach from 1/4 to 1000000000: at most a million times"),
         ({"weight": 0}, "weight is 0, it must be positive"),
         ({"latent": 4}, "eigenvalues has 3 entries, it needs 4 (latent) to 16"),
         ({"eigenvalues": [1, -2, 3]}, "eigenvalues has -2: variances are not negative"),

@@ -60,6 +60,7 @@ def test_softmax_saturates_without_scaling_and_does_not_with_it() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
+        ({"mean": -2000, "sigma": 1}, "mean has 2000: it needs at most 1000 sigma, 1000"),
         ({"mean": [1, 2], "dim": 3}, "mean has 2 entries: it needs one number or 3"),
         ({"mean": []}, "dim must be greater than or equal to 1"),
         ({"sigma": 0}, "sigma is 0: it needs a number above 0"),
@@ -70,3 +71,11 @@ def test_a_bad_question_is_refused(fields: dict[str, Any], message: str) -> None
     with pytest.raises(UserError) as caught:
         Question(**fields)
     assert message in str(caught.value)
+
+
+def test_wide_entries_are_proved_as_well() -> None:
+    question = Question(sigma=10**9)
+    *_, found = solve(question)
+    assert isinstance(found, Answer)
+    assert found["scale"] == 8 * 10**18
+    assert all(proof.passed for proof in prove(question, found))

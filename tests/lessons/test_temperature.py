@@ -58,9 +58,9 @@ def test_hard_attention_preserves_and_soft_attention_diffuses() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"q": [[1, 2]]}, "q has 1 vectors of lengths [2]: it needs 1 of length 4"),
-        ({"v": [[1]]}, "v has 1 vectors of lengths [1]: it needs 3 of length 1"),
-        ({"k": [[1, 0, 0, 0]], "v": [[1]]}, "k has 1 vectors of lengths [4]: it needs 2 of length 4"),
+        ({"q": [[1, 2]]}, "q has rows of length 2: it needs the length of k, 4"),
+        ({"v": [[1]]}, "v has 1 row: it needs 3, one for each key"),
+        ({"k": [[1, 0, 0, 0]], "v": [[1]]}, "k has 1 row of 4 entries: it needs 2 to 64 rows"),
         ({"betas": [-1]}, "betas has -1: it needs 1 to 64 numbers from 0 to a million"),
         ({"betas": []}, "betas has nothing"),
         ({"error": 0}, "error must be greater than"),

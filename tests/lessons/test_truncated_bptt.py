@@ -84,11 +84,11 @@ def test_the_copy_task_is_learnt_with_the_whole_gradient_only() -> None:
     ("fields", "message"),
     [
         ({"steps": 0}, "steps must be greater than or equal to 1"),
-        ({"u": [[1]]}, "u is 1 x 1: needs 2 x 2"),
-        ({"inputs": [[1, 0]]}, "targets is 6 x 1: needs 1 x 1"),
+        ({"u": [[1]]}, "u has 1 row of 1 entry: it needs 2 x 2"),
+        ({"inputs": [[1, 0]]}, "targets has 6 rows of 1 entry: it needs 1 x 1"),
         ({"memory": 3}, "memory is 3: needs a number from -2 to 2"),
         ({"length": 40}, "length must be less than or equal to 12"),
-        ({"inputs": [], "targets": []}, "inputs has 0 time steps"),
+        ({"inputs": [], "targets": []}, "inputs has no rows"),
     ],
 )
 def test_a_question_that_does_not_fit_is_refused(fields: dict[str, Any], message: str) -> None:

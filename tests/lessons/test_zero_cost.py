@@ -44,9 +44,9 @@ def test_a_closed_unit_has_no_gradient() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"w1": [[1, 2]]}, "w1 has 1 rows of 2 entries: needs 3 of 2"),
-        ({"w2": [[1], [2]]}, "w2 has 2 rows of 1 entries: needs 2 of 3"),
-        ({"x": [[1, 2], [3]]}, "x has 2 rows of 1 or 2 entries: needs 2 of 2"),
+        ({"w1": [[1, 2]]}, "w1 has 1 row of 2 entries: it needs 3 x 2"),
+        ({"w2": [[1], [2]]}, "w2 has 2 rows of 1 entry: it needs 2 x 3"),
+        ({"x": [[1, 2], [3]]}, "x has 2 rows of 1 or 2 entries: it needs 2 x 2"),
         ({"y": [0]}, r"y is \[0\]: needs 2 classes from 0 to 1"),
         ({"y": [0, 2]}, "needs 2 classes from 0 to 1"),
         ({"x": []}, "0 samples"),

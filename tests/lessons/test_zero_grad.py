@@ -85,3 +85,10 @@ def test_a_question_that_does_not_fit_is_refused(fields: dict[str, Any], message
     with pytest.raises(UserError) as caught:
         Question(**fields)
     assert message in str(caught.value)
+
+
+def test_a_slow_swing_keeps_its_digits() -> None:
+    # pace 5e-10: one swing takes 2 pi over its root
+    *_, found = solve(Question(rate="1e-12"))
+    assert isinstance(found, Answer)
+    assert found["equivalent"]["period"] == pytest.approx(2 * math.pi / 5e-10**0.5, rel=1e-9)

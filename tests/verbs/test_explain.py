@@ -71,6 +71,27 @@ def test_a_lesson_shows_its_steps_its_answer_and_its_proofs(capsys: pytest.Captu
     assert "\\" not in out
 
 
+def test_records_of_an_answer_are_a_table_with_one_row_each(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = spoken(capsys, "anatomy", "--set", "arch=mnist")[1].split("Answer")[1].split("Proofs")[0]
+    rows = [line.split() for line in answer.splitlines() if "layer 0" in line]
+    assert "name" in answer
+    assert [row[3:6] for row in rows] == [["17", "x", "64"]] * 2
+    assert len(answer.splitlines()) < 30
+
+
+def test_long_words_are_told_once_and_long_vectors_are_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    review = spoken(capsys, "paper_review")[1]
+    assert "summary: the text of step 2" in review
+    assert review.count("The paper asks whether") == 1
+    theory = next(line for line in spoken(capsys, "depth", "--set", "steps=1")[1].splitlines() if "residual₅₆" in line)
+    assert theory.rstrip(",").endswith("⋯  1.08012  1]")
+
+
+def test_words_of_an_answer_stay_readable(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "patch:\n model.train()\n-optimizer.zero_grad()\n" in spoken(capsys, "zero_grad")[1]
+    assert "helps: yes, no\n" in spoken(capsys, "key_perturbation")[1]
+
+
 def test_json_has_the_documented_shape(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = spoken(capsys, "earth_mover", "--json")
     assert code == 0

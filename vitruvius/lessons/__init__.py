@@ -11,6 +11,7 @@ of its standard errors).
 """
 
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Protocol, cast
 
@@ -36,18 +37,29 @@ Value = Any
 """A number (int, float, Fraction), a word, a bool, or lists and string-keyed dicts of values."""
 
 
-def exact(value: Any) -> Any:
-    """A number as the fraction it is written as: 0.6 is 3/5, "8/9" is 8/9.
+SMALLEST, LARGEST = Decimal("1e-12"), Decimal("1e12")
+"""Sizes between which a number of a question lies, unless it is 0: beyond them floats no longer prove anything."""
 
-    >>> exact(0.6), exact("8/9"), exact(2)
-    (Fraction(3, 5), Fraction(8, 9), Fraction(2, 1))
+
+def exact(value: Any) -> Any:
+    """A number as the fraction it is written as, tuples entry by entry: 0.6 is 3/5, "8/9" is 8/9.
+
+    >>> exact(0.6), exact(("8/9", 2))
+    (Fraction(3, 5), (Fraction(8, 9), Fraction(2, 1)))
     """
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
+    if isinstance(value, tuple):
+        return tuple(exact(item) for item in value)
+    if isinstance(value, bool) or not isinstance(value, int | float | str | Fraction):
         return value
+    text = str(value)
     try:
-        return Fraction(str(value))
-    except (ValueError, ZeroDivisionError):
-        raise ValueError(f"'{value}' is not a number") from None
+        # Decimal looks at the exponent only; a Fraction would write 1e999999999 out first.
+        size = abs(Fraction(text)) if "/" in text else Decimal(text).copy_abs()
+        if not size or SMALLEST <= size <= LARGEST:
+            return Fraction(text if size else 0)
+    except (ValueError, ArithmeticError):
+        raise ValueError(f"'{text:.40}' is not a number") from None
+    raise ValueError(f"'{text:.40}' must be 0 or between 1e-12 and 1e12 in size")
 
 
 def plain(value: Value) -> Any:

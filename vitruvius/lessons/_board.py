@@ -25,6 +25,17 @@ def number(value: Any) -> str:
     return rf"{mantissa} \times 10^{{{int(exponent)}}}" if exponent else mantissa
 
 
+def surd(square: Fraction) -> str:
+    r"""The square root of a fraction, as it is simplest.
+
+    >>> surd(Fraction(15, 16)), surd(Fraction(4, 9))
+    ('\\frac{\\sqrt{15}}{4}', '\\frac{2}{3}')
+    """
+    import sympy
+
+    return str(sympy.latex(sympy.sqrt(sympy.Rational(square.numerator, square.denominator))))
+
+
 def row(values: Sequence[Any]) -> str:
     """A row vector in LaTeX."""
     return matrix([values])

@@ -29,6 +29,11 @@ def root(square: Fraction | int) -> Number:
     return found if found * found == square else math.sqrt(square)
 
 
+def worth(term: Any) -> Number:
+    """A number of sympy as a fraction where it is one."""
+    return Fraction(int(term.p), int(term.q)) if term.is_Rational else float(term)
+
+
 def log_softmax(scores: Sequence[Any]) -> list[float]:
     """The logarithms of the softmax; the largest score is taken off first, so that nothing overflows."""
     best = max(scores)
@@ -52,3 +57,12 @@ def short(value: Any) -> str:
     ('8/9', '0.666667')
     """
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def listed(values: Sequence[Any]) -> str:
+    """Numbers in a sentence, one after the other.
+
+    >>> listed([Fraction(1, 2), 2 / 3])
+    '1/2, 0.666667'
+    """
+    return ", ".join(map(short, values))

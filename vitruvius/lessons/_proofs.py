@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from vitruvius.lessons import Proof, Value
+from vitruvius.lessons._shapes import counted
 
 SLACK = 1e-12
 """Absolute difference that is rounding, whatever the size of the values."""
@@ -26,9 +27,8 @@ def agree(name: str, method: str, claimed: Value, found: Value, tolerance: float
             gap, worst = difference, path
     passed = gap <= tolerance
     where = "" if passed else f" at {worst or 'the value'}: {left[worst]} against {right[worst]}"
-    count = f"{len(left)} entries" if len(left) != 1 else "1 entry"
-    detail = f"{count}, largest difference {gap:.1e}{where}"
-    return Proof(name=name, method=method, passed=passed, detail=detail)
+    found = f"largest relative difference {gap:.1e}{where}" if gap else "equal up to rounding"
+    return Proof(name=name, method=method, passed=passed, detail=f"{counted(len(left), 'entry')}, {found}")
 
 
 def holds(name: str, method: str, passed: bool, detail: str) -> Proof:

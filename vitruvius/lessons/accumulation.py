@@ -4,7 +4,7 @@ $\frac1k \sum_i \nabla \ell_i$ over k micro-batches is the gradient of the whole
 another and all micro-batches have one size. Shapes: B images of C x H x W.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import deepcopy
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -21,8 +21,7 @@ from vitruvius.lessons._proofs import agree
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    Run = Callable[[list[int], list[float]], tuple[Tensor, Tensor]]
-    """Sizes of micro-batches and the share of each mean loss -> logits and accumulated gradient."""
+    from vitruvius.nn.accumulation import Run
 
 SUBJECT = "training"
 CHANNELS, SIDE, CLASSES, EPS = 6, 5, 5, 1e-5
@@ -136,44 +135,38 @@ def _images(question: Question) -> tuple["Tensor", "Tensor"]:
 
 def _by_modules(question: Question, model: "nn.Module") -> "Run":
     """Accumulation as a training loop does it."""
-    import torch
     from torch.nn import functional
+
+    from vitruvius.nn.accumulation import by_modules
 
     x_BCHW, y_B = _images(question)
 
-    def run(sizes: list[int], shares: list[float]) -> tuple["Tensor", "Tensor"]:
-        fresh: Any = deepcopy(model)
-        logits = []
-        for x, y, share in zip(torch.split(x_BCHW, sizes), torch.split(y_B, sizes), shares, strict=True):
-            logits.append(fresh(x))
-            torch.autograd.backward(functional.cross_entropy(logits[-1], y) * share)
-        return torch.cat(logits).detach(), torch.cat([weight.grad.flatten() for weight in fresh.parameters()])
+    def measure(network: "nn.Module", rows: slice) -> tuple["Tensor", "Tensor"]:
+        logits = network(x_BCHW[rows])
+        return logits, functional.cross_entropy(logits, y_B[rows])
 
-    return run
-
-
-def _apart(run: "Run", sizes: list[int], shares: list[float]) -> tuple[float, float]:
-    """Largest difference of the logits and relative one of the gradient to one large batch; below 1e-12 is rounding."""
-    (logits, gradient), (whole, wanted) = run(sizes, shares), run([sum(sizes)], [1.0])
-    off = ((gradient - wanted).norm() / wanted.norm()).item()
-    return round((logits - whole).abs().max().item(), 12), round(off, 12)
+    return by_modules(model, measure)
 
 
 def _rows(effective: int, runs: dict[str, "Run"]) -> list[dict[str, Any]]:
     """One row per norm and pair (batch, steps) with that product."""
+    from vitruvius.nn.accumulation import apart
+
     rows = []
     for norm, run in runs.items():
         for batch in (size for size in range(1, effective + 1) if effective % size == 0):
             steps = effective // batch
-            logits, gradient = _apart(run, [batch] * steps, [1 / steps] * steps)
+            logits, gradient = apart(run, [batch] * steps, [1 / steps] * steps)
             rows.append({"norm": norm, "batch": batch, "steps": steps, "logits": logits, "gradient": gradient})
     return rows
 
 
 def _ways(run: "Run", sizes: list[int]) -> dict[str, float]:
     """The error of the gradient with either kind of shares."""
+    from vitruvius.nn.accumulation import apart
+
     shares = {"divided": [1 / len(sizes)] * len(sizes), "weighted": [size / sum(sizes) for size in sizes]}
-    return {name: _apart(run, sizes, share)[1] for name, share in shares.items()}
+    return {name: apart(run, sizes, share)[1] for name, share in shares.items()}
 
 
 def _written(table: list[dict[str, Any]]) -> str:
@@ -197,16 +190,10 @@ def _figure(table: list[dict[str, Any]]) -> Lines:
 
 
 def _guilty(question: Question, model: "nn.Sequential") -> list[str]:
-    """The modules that answer differently when their input comes in two halves."""
-    import torch
+    from vitruvius.nn.accumulation import guilty
 
-    x, found = _images(question)[0], []
-    for name, module in deepcopy(model).named_children():
-        whole, halves = module(x), torch.cat([module(half) for half in x.chunk(2)])
-        if not torch.allclose(whole, halves, rtol=0, atol=1e-9):
-            found.append(name)
-        x = whole
-    return found
+    x_BCHW = _images(question)[0]
+    return guilty(model, len(x_BCHW), lambda network: network(x_BCHW), 1e-9)
 
 
 @lru_cache(maxsize=4)

@@ -13,7 +13,7 @@ from vitruvius import lessons
 from vitruvius.core import cost, tables
 from vitruvius.core.arch import Arch
 from vitruvius.core.blocks import Bars
-from vitruvius.lessons import Answer, Proof, Step, _board
+from vitruvius.lessons import Answer, Proof, Step
 from vitruvius.lessons._proofs import agree
 
 if TYPE_CHECKING:
@@ -50,8 +50,7 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     yield from _output_steps(arch)
     yield Step(
         says=f"All {len(parts)} parts in order, each with the shape it gives, its parameters and its multiply-adds for "
-        f"one image: {whole.params:,} parameters and {whole.macs:,} multiply-adds in all.",
-        formula=_board.matrix([_row(part) for part in parts]),
+        f"one image, are listed in the answer: {whole.params:,} parameters and {whole.macs:,} multiply-adds in all.",
         value={"parameters": whole.params, "macs": whole.macs},
         figure=Bars(
             title="Where the parameters are",
@@ -90,7 +89,9 @@ def _input_steps(arch: Arch) -> Iterator[Step]:
     }[arch.positions]
     yield Step(
         says=f"Attention does not know the order of its tokens. Positions tell it: {told}.",
-        formula=rf"z_0 = [\ldots] + P, \qquad P \in \mathbb{{R}}^{{{arch.tokens} \times {arch.width}}}",
+        formula=""
+        if arch.positions == "none"
+        else rf"z_0 = \text{{tokens}} + P, \quad P \in \mathbb{{R}}^{{{arch.tokens} \times {arch.width}}}",
         value={"tokens": arch.tokens, "positions": arch.positions},
     )
 
@@ -163,11 +164,6 @@ def _output_steps(arch: Arch) -> Iterator[Step]:
         rf"{arch.width * arch.classes + arch.classes}",
         value=arch.width * arch.classes + arch.classes,
     )
-
-
-def _row(part: cost.Part) -> list[str]:
-    """A part as it stands on the board."""
-    return [rf"\text{{{part.name}}}", r" \times ".join(map(str, part.shape)), str(part.params), str(part.macs)]
 
 
 def _entry(name: str, shape: Any, parameters: int, macs: int) -> dict[str, Any]:

@@ -14,39 +14,31 @@ from pydantic import model_validator
 
 from vitruvius import kernels, lessons
 from vitruvius.core.blocks import Bars
-from vitruvius.lessons import Answer, Matrix, Proof, Step, Vector
+from vitruvius.lessons import Answer, Matrix, Proof, Step, Vector, _shapes, exact
 from vitruvius.lessons._board import column, number, row
 from vitruvius.lessons._proofs import agree, holds
+from vitruvius.lessons._tensors import tensor
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 SUBJECT = "attention"
-KEYS, WIDTH = 64, 64
 
 
 class Question(lessons.Question):
     """Keys and values, one vector each, and a query."""
 
-    keys: Matrix = tuple(tuple(map(Fraction, key)) for key in ((1, 2, 0), (0, 3, 4), (5, 0, 0), (0, 0, 1)))
-    values: Matrix = tuple(tuple(map(Fraction, value)) for value in ((2, 0, 1), (1, 4, 3), (0, -1, 4), (1, 0, -1)))
-    query: Vector = (Fraction(1), Fraction(1), Fraction(2))
+    keys: Matrix = exact(((1, 2, 0), (0, 3, 4), (5, 0, 0), (0, 0, 1)))
+    values: Matrix = exact(((2, 0, 1), (1, 4, 3), (0, -1, 4), (1, 0, -1)))
+    query: Vector = exact((1, 1, 2))
 
     @model_validator(mode="after")
     def _fits(self) -> "Question":
-        if not 1 <= len(self.keys) <= KEYS or not 1 <= len(self.query) <= WIDTH:
-            has = f"{len(self.keys)} keys and a query of {len(self.query)} entries"
-            raise ValueError(f"keys and query: {has}, they need 1 to {KEYS} keys of 1 to {WIDTH} entries")
-        if {*map(len, self.keys)} != {len(self.query)}:
-            widths = sorted({*map(len, self.keys)})
-            raise ValueError(f"keys has vectors of {widths} entries, it needs the {len(self.query)} entries of query")
-        if len(self.values) != len(self.keys):
-            raise ValueError(
-                f"values has {len(self.values)} vectors, it needs one for each of the {len(self.keys)} keys"
-            )
-        widths = sorted({*map(len, self.values)})
-        if len(widths) > 1 or not 1 <= widths[0] <= WIDTH:
-            raise ValueError(f"values has vectors of {widths} entries, it needs vectors of one length, 1 to {WIDTH}")
+        rows, length = _shapes.matrix("keys", self.keys)
+        _shapes.vector("query", self.query, length, "entry of a key")
+        count, _ = _shapes.matrix("values", self.values)
+        if count != rows:
+            raise ValueError(f"values has {_shapes.counted(count, 'row')}: it needs {rows}, one for each key")
         return self
 
 
@@ -98,7 +90,7 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
         generator = torch.Generator().manual_seed(0)
         ways = torch.randn(2000, len(question.query), generator=generator, dtype=torch.float64)
         ways = ways / ways.norm(dim=1, keepdim=True) * float(answer["margin"]) * (1 - 1e-7)
-        query, keys = _tensor([question.query]), _tensor(question.keys)
+        query, keys = tensor([question.query]), tensor(question.keys)
         same = int(((query + ways) @ keys.T).argmax(1).eq((query @ keys.T).argmax(1)).sum())
         yield holds("no nearer boundary", "random directions", same == 2000, f"{same} of 2000 steps keep the winner")
 
@@ -158,17 +150,11 @@ def _root(square: Fraction) -> tuple[Fraction | float, str]:
     return Fraction(int(root.p), int(root.q)) if root.is_Rational else float(root), sympy.latex(root)
 
 
-def _tensor(rows: Any) -> "Tensor":
-    import torch
-
-    return torch.tensor([[float(value) for value in line] for line in rows], dtype=torch.float64)
-
-
 def _slope(question: Question, kernel: str, **options: bool) -> float:
     """The length of the query's gradient of the sum of the output."""
     import torch
 
-    q, k, v = (_tensor(rows)[None, None] for rows in ([question.query], question.keys, question.values))
+    q, k, v = (tensor(rows)[None, None] for rows in ([question.query], question.keys, question.values))
     out = kernels.get(kernel).attend(q.requires_grad_(), k, v, None, **options)
     return torch.autograd.grad(out.sum(), q)[0].norm().item()
 
@@ -178,7 +164,7 @@ def _again(question: Question) -> dict[str, Any]:
     import torch
     from torch.nn.functional import pad
 
-    q, k, v = (_tensor(rows).requires_grad_() for rows in ([question.query], question.keys, question.values))
+    q, k, v = (tensor(rows).requires_grad_() for rows in ([question.query], question.keys, question.values))
     # zeros up to a width of 4, 16 or 64: the kernel's 1/sqrt(D) is then a power of 2 and breaks no tie by rounding
     spare = next(width for width in (4, 16, 64) if width >= q.shape[1]) - q.shape[1]
     out = kernels.get("hardmax").attend(pad(q, (0, spare))[None, None], pad(k, (0, spare))[None, None], v[None, None])
@@ -202,9 +188,9 @@ def _bisected(query_D: "Tensor", keys_MD: "Tensor", way_D: "Tensor") -> float:
         return int((keys_MD @ (query_D + step * way_D)).argmax()) != first
 
     low, high = 0.0, 1.0
-    while not changes(high):
+    while not changes(high) and high < 1e30:
         low, high = high, 2 * high
-    while high - low > 1e-13 * high:
+    for _ in range(120):
         middle = (low + high) / 2
         low, high = (low, middle) if changes(middle) else (middle, high)
     return high if low else 0.0

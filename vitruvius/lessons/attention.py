@@ -13,18 +13,17 @@ from pydantic import model_validator
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Heatmap
-from vitruvius.lessons import Answer, Matrix, Proof, Step, _board, exact
+from vitruvius.lessons import Answer, Matrix, Proof, Step, _board, _shapes, exact
 from vitruvius.lessons._proofs import agree
 
 if TYPE_CHECKING:
     from sympy import Expr
 
 SUBJECT = "attention"
-LARGEST = 64
 """Time steps, and entries of a vector."""
 
 
-class Question(lessons.Question, validate_default=True):
+class Question(lessons.Question):
     """Keys, values and queries as the document's columns: each inner list is the vector of one time step."""
 
     keys: Matrix = exact(((2, 0, 0), (3, -1, 0), (1, 0, 2)))
@@ -39,23 +38,11 @@ class Question(lessons.Question, validate_default=True):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        for field in ("keys", "values", "queries"):
-            matrix = getattr(self, field)
-            widths = sorted({len(row) for row in matrix})
-            if len(widths) != 1 or not 1 <= widths[0] <= LARGEST or len(matrix) > LARGEST:
-                needs = f"it needs 1 to {LARGEST} vectors of one length up to {LARGEST}"
-                raise ValueError(f"{field} has {len(matrix)} vectors of lengths {widths}: {needs}")
-        if len(self.queries[0]) != len(self.keys[0]):
-            raise ValueError(f"queries have length {len(self.queries[0])}: they need the keys' {len(self.keys[0])}")
-        if len(self.values) != len(self.keys):
-            raise ValueError(f"values has {len(self.values)} vectors: it needs one for each of {len(self.keys)} keys")
+        _shapes.attended(self, ("queries", "keys", "values"))
         if self.step is not None and not 1 <= self.step <= len(self.queries):
             raise ValueError(f"step is {self.step}: it needs 1 to {len(self.queries)}, or null for all")
         if isinstance(self.mask, tuple):
-            shape = len(self.mask), sorted({len(row) for row in self.mask})
-            if shape != (len(self.queries), [len(self.keys)]):
-                needs = f"it needs {len(self.queries)} rows (queries) of {len(self.keys)} (keys)"
-                raise ValueError(f"mask has {shape[0]} rows of {shape[1]}: {needs}")
+            _shapes.exactly("mask", self.mask, len(self.queries), len(self.keys))
         return self
 
     @property

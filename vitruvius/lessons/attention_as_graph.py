@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Heatmap
-from vitruvius.lessons import Answer, Matrix, Proof, Step, _board, exact
+from vitruvius.lessons import Answer, Matrix, Proof, Step, _board, _shapes, exact
 from vitruvius.lessons._proofs import agree
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ SUBJECT = "recurrent nets and graphs"
 LARGEST = 32
 
 
-class Question(lessons.Question, validate_default=True):
+class Question(lessons.Question):
     """States, the three matrices, which edges exist, and the sequence lengths whose cost is shown."""
 
     states: Matrix = exact(((1, -1), (-1, 1), (0, -1), (1, 0)))
@@ -41,17 +41,14 @@ class Question(lessons.Question, validate_default=True):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        count, width = len(self.states), len(self.states[0]) if self.states else 0
-        if not (1 <= count <= LARGEST and 1 <= width <= LARGEST and {len(state) for state in self.states} == {width}):
-            raise ValueError(f"states needs 1 to {LARGEST} row vectors of one length from 1 to {LARGEST}")
+        count, width = _shapes.matrix("states", self.states, (LARGEST, LARGEST))
         for field in ("w_q", "w_k", "w_v"):
-            matrix = getattr(self, field)
-            if not 1 <= len(matrix) <= LARGEST or {len(row) for row in matrix} != {width}:
-                raise ValueError(f"{field} needs 1 to {LARGEST} rows of {width}, the length of a state")
+            rows, _ = _shapes.matrix(field, getattr(self, field), (LARGEST, LARGEST))
+            _shapes.exactly(field, getattr(self, field), rows, width)
         if len(self.w_q) != len(self.w_k):
             raise ValueError(f"w_q has {len(self.w_q)} rows and w_k {len(self.w_k)}: queries and keys need one length")
-        if not isinstance(self.mask, str) and (len(self.mask) != count or {len(row) for row in self.mask} != {count}):
-            raise ValueError(f"mask has {len(self.mask)} rows: needs {count} rows of {count} for {count} states")
+        if not isinstance(self.mask, str):
+            _shapes.exactly("mask", self.mask, count, count)
         if not 1 <= len(self.tokens) <= 8:
             raise ValueError(f"tokens has {len(self.tokens)} lengths: needs 1 to 8")
         return self
@@ -148,8 +145,8 @@ def _cost_step(window: int, costs: dict[str, list[float]]) -> Step:
         f"edges per head and layer. Edges to {window} words on either side would be {window_edges:,}, but then news "
         f"from end to end takes {hops:,} layers and is mixed with others in each. And a key that is to get half of the "
         f"attention has to beat all others by {margin:.3f} in score, more with every word.",
-        formula=r"n^2, \quad n (2w + 1) - w (w + 1), \quad \left\lceil \frac{n - 1}{w} \right\rceil, \quad "
-        rf"\ln(n - 1) : \quad {_board.matrix(list(zip(*list(costs.values())[1:], strict=True)))}",
+        formula=r"n, \quad n^2, \quad n (2w + 1) - w (w + 1), \quad \left\lceil \frac{n - 1}{w} \right\rceil, \quad "
+        rf"\ln(n - 1) : \quad {_board.matrix(list(zip(*costs.values(), strict=True)))}",
         value=costs,
     )
 

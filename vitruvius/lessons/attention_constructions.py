@@ -13,8 +13,8 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from vitruvius import lessons
-from vitruvius.core.blocks import Lines, Series
-from vitruvius.lessons import Answer, Exact, Matrix, Proof, Step, _board, exact
+from vitruvius.lessons import Answer, Exact, Matrix, Proof, Step, _board, _shapes, exact
+from vitruvius.lessons._curves import curves
 from vitruvius.lessons._proofs import agree
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ MEANINGS = {
 }
 
 
-class Question(lessons.Question, validate_default=True):
+class Question(lessons.Question):
     """Four tokens with two entries each."""
 
     kind: Literal["identity", "permutation", "pointwise", "convolution"] = "convolution"
@@ -52,9 +52,7 @@ class Question(lessons.Question, validate_default=True):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        width = len(self.x[0]) if self.x else 0
-        if {len(row) for row in self.x} != {width} or not 1 <= width <= LARGEST or not 2 <= len(self.x) <= LARGEST:
-            raise ValueError(f"x has {len(self.x)} rows: it needs 2 to {LARGEST}, all of one length up to {LARGEST}")
+        _, width = _shapes.matrix("x", self.x, (LARGEST, LARGEST), least=2)
         if self.kind == "permutation" and sorted(self.order) != list(range(len(self.x))):
             raise ValueError(f"permutation is {list(self.order)}: it needs each of 0 to {len(self.x) - 1} once")
         maps = {"pointwise": (self.weight,), "convolution": self.taps}.get(self.kind, ())
@@ -188,13 +186,13 @@ def _error_step(question: Question, layer: Layer, target: "Array") -> Step:
     factors = [step / 10 for step in range(21)]
     errors = [float(np.abs(_attend(layer, factor) - target.astype(float)).max()) for factor in factors]
     x = tuple(sharpness * factor for factor in factors)
-    curve = Series(name="largest error", x=x, y=tuple(max(error, 1e-17) for error in errors))
+    shown = {"largest error": [max(error, 1e-17) for error in errors]}
     return Step(
         says=f"The score wanted leads by {lead:.4g}, which leaves {lost:.4g} of the weight to the {count - 1} others. "
         f"At twice the sharpness the error is {errors[-1]:.3g}: it falls exponentially, but never to 0.",
         formula=rf"1 - w = \frac{{{count - 1}}}{{e^{{s / \sqrt{{{count}}}}} + {count - 1}}} = {_board.number(lost)}",
         value={"sharpness": list(x), "error": errors},
-        figure=Lines(title="Error", series=(curve,), x_label="sharpness", y_label="largest error", log_y=True),
+        figure=curves("Error", shown, x, ("sharpness", "largest error"), log="y"),
     )
 
 

@@ -26,7 +26,7 @@ SUBJECT = "training"
 LARGEST = 4096
 
 
-class Question(lessons.Question, validate_default=True):
+class Question(lessons.Question):
     """Sentences as lists of words, words as vectors of features: by default three sentences of 4, 2 and 1 words."""
 
     sentences: tuple[Matrix, ...] = exact(

@@ -12,7 +12,7 @@ from pydantic import model_validator
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Graph
-from vitruvius.lessons import Answer, Matrix, Proof, Step, Vector, _board, exact
+from vitruvius.lessons import Answer, Matrix, Proof, Step, Vector, _board, _shapes, exact
 from vitruvius.lessons._proofs import agree
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ SUBJECT = "recurrent nets and graphs"
 LONGEST, WIDEST = 32, 16
 
 
-class Question(lessons.Question, validate_default=True):
+class Question(lessons.Question):
     """The weights, a sequence and its targets: three time steps, as the assignment unrolls the net."""
 
     w: Matrix = exact(((1, -1), (0.5, 2)))
@@ -38,20 +38,9 @@ class Question(lessons.Question, validate_default=True):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        hidden, steps, inputs = len(self.w), len(self.inputs), len(self.w[0]) if self.w else 0
-        if not (1 <= steps <= LONGEST and min(hidden, inputs) >= 1 and max(hidden, inputs, len(self.v)) <= WIDEST):
-            raise ValueError(
-                f"inputs has {steps} time steps, w {hidden} x {inputs} and v {len(self.v)} rows: "
-                f"needs 1 to {LONGEST} time steps and 1 to {WIDEST} inputs, hidden units and outputs"
-            )
-        start = (self.start,) if self.start is not None else ((0,) * hidden,)
-        needs = {"w": (self.w, hidden, inputs), "u": (self.u, hidden, hidden), "v": (self.v, len(self.v), hidden)}
-        needs |= {"inputs": (self.inputs, steps, inputs), "targets": (self.targets, steps, len(self.v))}
-        for field, (matrix, rows, columns) in {**needs, "start": (start, 1, hidden)}.items():
-            widths = {len(row) for row in matrix}
-            if len(matrix) != rows or widths != {columns}:
-                has = f"{len(matrix)} x {' or '.join(map(str, sorted(widths))) or 0}"
-                raise ValueError(f"{field} is {has}: needs {rows} x {columns}")
+        _shapes.recurrent(self, LONGEST, WIDEST)
+        if self.start is not None:
+            _shapes.vector("start", self.start, len(self.w), "hidden unit")
         return self
 
 

@@ -13,9 +13,10 @@ from pydantic import Field, model_validator
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Bars
-from vitruvius.lessons import Answer, Exact, Matrix, Proof, Step
+from vitruvius.lessons import Answer, Exact, Matrix, Proof, Step, _shapes, exact
 from vitruvius.lessons._board import matrix, number, row
 from vitruvius.lessons._proofs import agree, within
+from vitruvius.lessons._tensors import tensor
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -28,7 +29,7 @@ DRAWS = 40_000
 class Question(lessons.Question):
     """Data, the standard deviation of the noise added to the input, and a latent size."""
 
-    data: Matrix = tuple(tuple(map(Fraction, row)) for row in ((6, 6, -10, -2), (9, 3, -1, -11), (3, -9, 5, 1)))
+    data: Matrix = exact(((6, 6, -10, -2), (9, 3, -1, -11), (3, -9, 5, 1)))
     """X, one sample per column."""
     noise: Exact = Fraction(3)
     latent: int | None = Field(None, ge=1)
@@ -36,10 +37,7 @@ class Question(lessons.Question):
 
     @model_validator(mode="after")
     def _fits(self) -> "Question":
-        features, samples = len(self.data), len(self.data[0]) if self.data else 0
-        if not 1 <= features <= FEATURES or not 1 <= samples <= SAMPLES or len({*map(len, self.data)}) > 1:
-            has = f"{features} rows of {sorted({*map(len, self.data)})} entries"
-            raise ValueError(f"data has {has}, it needs 1 to {FEATURES} equally long rows of 1 to {SAMPLES} samples")
+        features, _ = _shapes.matrix("data", self.data, (FEATURES, SAMPLES))
         if self.latent is not None and self.latent > features:
             raise ValueError(f"latent is {self.latent}, it must be at most the {features} features of data")
         if self.noise <= 0:
@@ -94,7 +92,7 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     yield agree("map", method, answer["map"], fitted_mm, 1e-8)
     error = (clean_mp - fitted_mm @ noisy_mp).square().sum(0).mean().item()
     yield agree("minimum", "mean error over the sigma points", answer["minimum"], error, 1e-8)
-    data_mn = _tensor(question)
+    data_mn = tensor(question.data)
     generator = torch.Generator().manual_seed(0)
     draws_mp = data_mn.repeat(1, -(-DRAWS // data_mn.shape[1]))
     noise_mp = torch.randn(draws_mp.shape, generator=generator, dtype=torch.float64) * float(question.noise)
@@ -168,18 +166,12 @@ def _refuse_tie(question: Question, latent: int) -> None:
         )
 
 
-def _tensor(question: Question) -> "Tensor":
-    import torch
-
-    return torch.tensor([[float(value) for value in row] for row in question.data], dtype=torch.float64)
-
-
 @lru_cache(maxsize=8)
 def _fitted(question: Question) -> tuple["Tensor", "Tensor", "Tensor"]:
     r"""The best map of the given rank for the points $x \pm \tau \sqrt m e_j$, whose moments are those of the noise."""
     import torch
 
-    data_mn = _tensor(question)
+    data_mn = tensor(question.data)
     m = len(data_mn)
     shifts_mp = torch.eye(m, dtype=torch.float64) * float(question.noise) * m**0.5
     shifts_mp = torch.cat([shifts_mp, -shifts_mp], 1)

@@ -14,8 +14,9 @@ import numpy as np
 from pydantic import model_validator
 
 from vitruvius import lessons
-from vitruvius.core.blocks import Lines, Series
-from vitruvius.lessons import Answer, Exact, Matrix, Proof, Step, Vector, _board, exact
+from vitruvius.core.blocks import Lines
+from vitruvius.lessons import Answer, Exact, Matrix, Proof, Step, Vector, _board, _shapes, exact
+from vitruvius.lessons._curves import curves
 from vitruvius.lessons._proofs import agree, holds, within
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ ENTRIES = 16
 DRAWS = 20_000
 
 
-class Question(lessons.Question, validate_default=True):
+class Question(lessons.Question):
     """A regression with n samples and d features, and the probability of keeping an entry."""
 
     x: Matrix = exact(((1, 2), (2, 1), (0, 1)))
@@ -37,13 +38,9 @@ class Question(lessons.Question, validate_default=True):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        samples, features = len(self.x), len(self.w)
-        if {len(row) for row in self.x} != {features} or not features:
-            raise ValueError(
-                f"x has rows of {sorted({len(row) for row in self.x})} entries, w has {features}: needs as many"
-            )
-        if len(self.y) != samples:
-            raise ValueError(f"y has {len(self.y)} entries for the {samples} rows of x")
+        samples, features = _shapes.matrix("x", self.x)
+        _shapes.vector("w", self.w, features, "column of x")
+        _shapes.vector("y", self.y, samples, "row of x")
         if samples * features > ENTRIES:
             raise ValueError(f"x has {samples * features} entries, 2 to that power masks: needs at most {ENTRIES}")
         if not 0 < self.keep <= 1:
@@ -177,10 +174,9 @@ def _over_keep(question: Question) -> Lines:
     chances = np.linspace(0, 1, 41)
     data = [float(((y_N - p * x_ND @ w_D) ** 2).sum()) for p in chances]
     penalty = [float(p * (1 - p) * ((x_ND**2).sum(axis=0) * w_D**2).sum()) for p in chances]
-    curves = {
+    terms = {
         "data term": data,
         "penalty": penalty,
         "expected loss": [a + b for a, b in zip(data, penalty, strict=True)],
     }
-    series = tuple(Series(name=name, x=tuple(chances.tolist()), y=tuple(values)) for name, values in curves.items())
-    return Lines(title="Both terms for the given w", series=series, x_label="probability of keeping", y_label="loss")
+    return curves("Both terms for the given w", terms, chances, ("probability of keeping", "loss"))

@@ -4,7 +4,7 @@ Minimise $\sum_{ij} T_{ij} c_{ij}$ over plans $T$ whose row $i$ adds up to suppl
 Dual: with potentials $u_i + v_j \leq c_{ij}$ every plan costs at least $\sum_i s_i u_i + \sum_j d_j v_j$.
 """
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterator
 from fractions import Fraction
 from typing import Any, Self
 
@@ -15,19 +15,15 @@ from vitruvius.core.blocks import Plan
 from vitruvius.lessons import Answer, Exact, Proof, Step, Vector, _board, exact
 from vitruvius.lessons._exact import Number, root, short
 from vitruvius.lessons._proofs import agree, holds
+from vitruvius.lessons._transport import SLACK, Costs, Plans, exchanged, potentials, shortest_first, total, work
 
 SUBJECT = "optimal transport"
 MOST = 16
-SLACK = 1e-12
-"""Two ways that differ by less are equally long: distances with roots are rounded."""
-
 Mass = tuple[Exact | Vector, Exact]
 """A point (a number or its coordinates) and the mass that lies or is wanted there."""
-Plans = list[list[Fraction]]
-Costs = list[list[Number]]
 
 
-class Question(lessons.Question, validate_default=True):
+class Question(lessons.Question):
     """Two piles of mass, as [point, mass] each."""
 
     supply: tuple[Mass, ...] = exact((((0, 0), 3), ((4, 0), 3), ((12, 9), 2)))
@@ -49,7 +45,7 @@ class Question(lessons.Question, validate_default=True):
             raise ValueError(
                 f"supply and demand have points of {sorted(sizes)} coordinates: all need as many, at least 1"
             )
-        given, wanted = (_total(self.masses(field)) for field in ("supply", "demand"))
+        given, wanted = (total(self.masses(field)) for field in ("supply", "demand"))
         if given != wanted and not self.partial:
             raise ValueError(f"supply has mass {given}, demand {wanted}: both need the same, or partial=true")
         return self
@@ -66,35 +62,35 @@ class Question(lessons.Question, validate_default=True):
 def solve(question: Question) -> Iterator[Step | Answer]:
     """Distances, a tempting plan, exchanges that make it cheaper, the certificate that nothing is left to gain."""
     given, wanted = question.masses("supply"), question.masses("demand")
-    moved = min(_total(given), _total(wanted))
+    moved = min(total(given), total(wanted))
     squares = [[_square(a, b) for b in question.places("demand")] for a in question.places("supply")]
     costs = [[root(square) for square in row] for row in squares]
-    rest = "" if _total(given) == _total(wanted) else f" Only {moved} can be moved, the rest stays where it is."
+    rest = "" if total(given) == total(wanted) else f" Only {moved} can be moved, the rest stays where it is."
     yield Step(
-        says=f"Mass {_total(given)} lies at {len(given)} points, mass {_total(wanted)} is wanted at {len(wanted)}."
+        says=f"Mass {total(given)} lies at {len(given)} points, mass {total(wanted)} is wanted at {len(wanted)}."
         f"{rest} First the Euclidean distances, {short(costs[0][0])} for the first pair.",
         formula=rf"s = {_board.row(given)}, \quad d = {_board.row(wanted)}, \quad c = "
         f"{_board.matrix([[_written(square) for square in row] for row in squares])}",
         value=costs,
     )
-    plan = _greedy(given, wanted, costs)
+    plan = shortest_first(given, wanted, costs)
     yield Step(
         says="A tempting plan takes the shortest way first, as much as it can carry, then the next. Work is mass times "
-        f"distance: {short(_work(plan, costs))}.",
-        formula=rf"T = {_board.matrix(plan)}, \quad {_sum(plan, squares)} = {_board.number(_work(plan, costs))}",
+        f"distance: {short(work(plan, costs))}.",
+        formula=rf"T = {_board.matrix(plan)}, \quad {_sum(plan, squares)} = {_board.number(work(plan, costs))}",
         value=plan,
     )
-    potentials = yield from _exchanges(question, plan, costs)
-    work = _work(plan, costs)
+    prices = yield from _exchanges(question, plan, costs)
+    least = work(plan, costs)
     yield Step(
-        says=f"This is the plan: {short(work)} in all, {short(work / moved)} for each of {moved} units of mass. The "
+        says=f"This is the plan: {short(least)} in all, {short(least / moved)} for each of {moved} units of mass. The "
         "work per unit of mass is the earth mover's distance.",
-        formula=rf"T = {_board.matrix(plan)}, \quad {_sum(plan, squares)} = {_board.number(work)}",
-        value={"plan": plan, "work": work, "distance": work / moved},
-        figure=_picture(question, plan, work),
+        formula=rf"T = {_board.matrix(plan)}, \quad {_sum(plan, squares)} = {_board.number(least)}",
+        value={"plan": plan, "work": least, "distance": least / moved},
+        figure=_picture(question, plan, least),
     )
-    yield _certificate(potentials, plan, costs, work)
-    yield Answer(fields={"work": work, "distance": work / moved, "plan": plan, "potentials": potentials})
+    yield _certificate(prices, plan, costs, least)
+    yield Answer(fields={"work": least, "distance": least / moved, "plan": plan, "potentials": prices})
 
 
 def prove(question: Question, answer: Answer) -> Iterator[Proof]:
@@ -152,113 +148,49 @@ def _exchanges(question: Question, plan: Plans, costs: Costs) -> Generator[Step,
     A stand-in at distance 0 takes what is too much on one side.
     """
     given, wanted = question.masses("supply"), question.masses("demand")
-    surplus = _total(given) - _total(wanted)
+    surplus = total(given) - total(wanted)
     full, lengths = [list(row) for row in plan], [list(row) for row in costs]
     if surplus > 0:
-        full = [[*row, mass - _total(row)] for row, mass in zip(full, given, strict=True)]
+        full = [[*row, mass - total(row)] for row, mass in zip(full, given, strict=True)]
         lengths = [[*row, Fraction(0)] for row in lengths]
     elif surplus < 0:
-        full.append([mass - _total(column) for mass, column in zip(wanted, zip(*full, strict=True), strict=True)])
+        full.append([mass - total(column) for mass, column in zip(wanted, zip(*full, strict=True), strict=True)])
         lengths.append([Fraction(0)] * len(wanted))
-    while True:
-        level, cycle = _cheapest_round(full, lengths)
-        if not cycle:
-            break
-        amount, gain = _exchange(full, lengths, cycle)
-        for row, exchanged in zip(plan, full, strict=False):
-            row[:] = exchanged[: len(row)]
+    for ways, amount, gain in exchanged(full, lengths):
+        for row, changed in zip(plan, full, strict=False):
+            row[:] = changed[: len(row)]
         yield Step(
-            says=f"An exchange that pays: along a round of {len(cycle)} ways, mass {amount} is sent and taken back by "
-            f"turns, which saves {short(gain)} per unit. Work is now {short(_work(plan, costs))}.",
+            says=f"An exchange that pays: along a round of {ways} ways, mass {amount} is sent and taken back by "
+            f"turns, which saves {short(gain)} per unit. Work is now {short(work(plan, costs))}.",
             formula=rf"T = {_board.matrix(plan)}",
-            value=_work(plan, costs),
+            value=work(plan, costs),
         )
-    sources = len(full)
-    u, v = [-value for value in level[:sources]], level[sources:]
+    u, v = potentials(full, lengths)
     zero = -v[-1] if surplus > 0 else u[-1] if surplus < 0 else u[0]
     return {"supply": [p - zero for p in u[: len(given)]], "demand": [p + zero for p in v[: len(wanted)]]}
 
 
-def _cheapest_round(plan: Plans, costs: Costs) -> tuple[list[Number], list[int]]:
-    """Bellman and Ford: potentials of all points, or a round of negative length if there is one.
-
-    A way leads from supply to demand at its distance, and back, where mass flows, at minus its distance.
-    """
-    sources, nodes = len(plan), len(plan) + len(plan[0])
-    pairs = [(i, sources + j, cost, plan[i][j]) for i, row in enumerate(costs) for j, cost in enumerate(row)]
-    ways = [way for i, j, cost, mass in pairs for way in ((i, j, cost), *([(j, i, -cost)] if mass else []))]
-    level: list[Number] = [Fraction(0)] * nodes
-    before, last = [-1] * nodes, -1
-    for _ in range(nodes):
-        last = -1
-        for start, end, length in ways:
-            if level[start] + length < level[end] - SLACK:
-                level[end], before[end], last = level[start] + length, start, end
-        if last < 0:
-            return level, []
-    for _ in range(nodes):
-        last = before[last]  # now on the round, not only behind it
-    cycle = [last]
-    while before[cycle[0]] != last:
-        cycle.insert(0, before[cycle[0]])
-    return level, cycle
-
-
-def _exchange(plan: Plans, costs: Costs, cycle: list[int]) -> tuple[Fraction, Number]:
-    """Send as much as possible round the cycle; returns the mass and what each unit saves."""
-    sources = len(plan)
-    steps = list(zip(cycle, [*cycle[1:], cycle[0]], strict=True))
-    there = [(a, b - sources) for a, b in steps if a < sources]
-    back = [(b, a - sources) for a, b in steps if a >= sources]
-    amount = min(plan[i][j] for i, j in back)
-    gain = sum((costs[i][j] for i, j in back), Fraction(0)) - sum((costs[i][j] for i, j in there), Fraction(0))
-    for sign, pairs in ((1, there), (-1, back)):
-        for i, j in pairs:
-            plan[i][j] += sign * amount
-    return amount, gain
-
-
-def _greedy(given: list[Fraction], wanted: list[Fraction], costs: Costs) -> Plans:
-    left, missing = list(given), list(wanted)
-    plan = [[Fraction(0)] * len(wanted) for _ in given]
-    pairs = [(i, j) for i in range(len(given)) for j in range(len(wanted))]
-    for i, j in sorted(pairs, key=lambda pair: costs[pair[0]][pair[1]]):
-        plan[i][j] = min(left[i], missing[j])
-        left[i] -= plan[i][j]
-        missing[j] -= plan[i][j]
-    return plan
-
-
-def _work(plan: Plans, costs: Costs) -> Number:
-    pairs = [(mass, cost) for row, line in zip(plan, costs, strict=True) for mass, cost in zip(row, line, strict=True)]
-    return sum((mass * cost for mass, cost in pairs if mass), Fraction(0))
-
-
-def _certificate(potentials: dict[str, list[Number]], plan: Plans, costs: Costs, work: Number) -> Step:
-    u, v = potentials["supply"], potentials["demand"]
+def _certificate(prices: dict[str, list[Number]], plan: Plans, costs: Costs, least: Number) -> Step:
+    u, v = prices["supply"], prices["demand"]
     gaps = [[cost - a - b for cost, b in zip(row, v, strict=True)] for row, a in zip(costs, u, strict=True)]
     used = sum(mass > 0 for row in plan for mass in row)
     return Step(
         says="Why nothing is cheaper: pay u at each supply and v at each demand. No pair is paid more than its "
         "distance (no gap below is negative), so every plan costs at least the sum of all payments, which is "
-        f"{short(work)}. Ours costs just that: its {used} ways are ways without a gap.",
+        f"{short(least)}. Ours costs just that: its {used} ways are ways without a gap.",
         formula=rf"u = {_board.row(u)}, \quad v = {_board.row(v)}, \quad c_{{ij}} - u_i - v_j = {_board.matrix(gaps)}, "
-        rf"\quad \sum_i s_i u_i + \sum_j d_j v_j = {_board.number(work)}",
-        value=potentials,
+        rf"\quad \sum_i s_i u_i + \sum_j d_j v_j = {_board.number(least)}",
+        value=prices,
     )
 
 
-def _picture(question: Question, plan: Plans, work: Number) -> Plan:
+def _picture(question: Question, plan: Plans, least: Number) -> Plan:
     places = {
         field: tuple(tuple(map(float, place)) for place in question.places(field)) for field in ("supply", "demand")
     }
     return Plan(
-        title=f"Optimal plan, work {short(work)}", **places, masses=tuple(tuple(map(float, row)) for row in plan)
+        title=f"Optimal plan, work {short(least)}", **places, masses=tuple(tuple(map(float, row)) for row in plan)
     )
-
-
-def _total(masses: Iterable[Fraction]) -> Fraction:
-    return sum(masses, Fraction(0))
 
 
 def _square(a: Vector, b: Vector) -> Fraction:

@@ -31,7 +31,7 @@ THEIR_NAMES |= {"attention.qkv.": "self_attn.in_proj_"}
 """What torch.nn.TransformerEncoderLayer calls our parameters."""
 
 
-class Question(lessons.Question, validate_default=True):
+class Question(lessons.Question):
     """Three tokens of width 4, two heads of width 2, three hidden units."""
 
     x: Matrix = exact(((1, 2, 0, 1), (0, 1, 3, 0), (2, 0, 1, 1)))
@@ -143,7 +143,7 @@ def _attention_steps(question: Question, run: Run) -> Iterator[Step]:
     yield Step(
         says="The heads side by side go through the output map and are added to what came in. The tokens moved by "
         f"{_moved(run.x_ND, run.after_ND):.6g} of their length; with a zero map they would stay where they were.",
-        formula=rf"u = x + [H_1, \dots, H_{{{heads}}}] W_o + b_o = {_board.matrix(run.after_ND.tolist())}",
+        formula=r"u = x + [H_1, \dots, H_h] W_o + b_o = " + _board.matrix(run.after_ND.tolist()),
         value=run.after_ND.tolist(),
     )
 

@@ -14,18 +14,17 @@ from pydantic import model_validator
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Heatmap
-from vitruvius.lessons import Answer, Matrix, Proof, Step, _board, exact
+from vitruvius.lessons import Answer, Matrix, Proof, Step, _board, _shapes, exact
 from vitruvius.lessons._proofs import agree
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 SUBJECT = "attention"
-LARGEST = 64
 """Tokens, and channels."""
 
 
-class Question(lessons.Question, validate_default=True):
+class Question(lessons.Question):
     """Four tokens of four channels; head 1 blurs its half of the channels, head 2 fetches the next token."""
 
     x: Matrix = exact(((1, 0, 2, 1), (0, 3, 1, 2), (2, 1, 0, 1), (1, 2, 1, 0)))
@@ -34,9 +33,7 @@ class Question(lessons.Question, validate_default=True):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        width, heads = len(self.x[0]) if self.x else 0, len(self.patterns)
-        if {len(row) for row in self.x} != {width} or not 1 <= width <= LARGEST or len(self.x) > LARGEST:
-            raise ValueError(f"x has {len(self.x)} rows: it needs 1 to {LARGEST}, all of one length up to {LARGEST}")
+        (_, width), heads = _shapes.matrix("x", self.x), len(self.patterns)
         if not heads or width % heads:
             raise ValueError(f"patterns has {heads} heads: they need to divide the {width} columns of x")
         sizes = sorted({len(pattern) for pattern in self.patterns})
@@ -72,7 +69,7 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     yield Step(
         says=f"The heads' weights here depend only on the offset, {taps} neighbours each. One weight per neighbour for "
         f"a share of {share} channels: a Conv1d with groups = {heads} whose channels in a group share one filter.",
-        formula=rf"[A_1 X_1, \dots, A_{{{heads}}} X_{{{heads}}}] = {_board.matrix(output)}",
+        formula=rf"[A_1 X_1, \dots, A_h X_h] = {_board.matrix(output)}",
         value=output,
     )
     parameters = {"attention": 4 * width**2, "attention_one_head": 4 * width**2, "convolution": taps * width**2}

@@ -5,25 +5,27 @@ $o_i = \sum_j \kappa(q_i, k_j) v_j / \sum_j \kappa(q_i, k_j)$ with $\kappa(q, k)
 """
 
 from collections.abc import Iterator
-from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
 from math import isqrt, sqrt
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 from pydantic import Field, model_validator
 
-from vitruvius import kernels, lessons
-from vitruvius.core.blocks import Heatmap, Lines, Series
-from vitruvius.lessons import Answer, Matrix, Proof, Step, Vector
+from vitruvius import lessons
+from vitruvius.core.blocks import Heatmap
+from vitruvius.lessons import Answer, Matrix, Proof, Step, Vector, _counting, _shapes, exact
 from vitruvius.lessons._board import matrix, number
+from vitruvius.lessons._curves import curves
+from vitruvius.lessons._exact import worth
 from vitruvius.lessons._proofs import agree, holds
+from vitruvius.lessons._tensors import attend, tensor
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 SUBJECT = "attention"
-TOKENS, WIDTH = 64, 16
 SIMILARITIES = {"quadratic": r"(q \cdot k + 1)^2", "linear": r"\phi(q) \cdot \phi(k)"}
 MAPS = {
     "quadratic": r"(1, \sqrt{2} x_1, \dots, x_1^2, \dots, \sqrt{2} x_1 x_2, \dots)",
@@ -34,9 +36,9 @@ MAPS = {
 class Question(lessons.Question):
     """Queries, keys and values, one per row, a kernel, and the size for which the cost is counted."""
 
-    q: Matrix = tuple(tuple(map(Fraction, row)) for row in ((1, 0), (0, 1), (1, -1)))
-    k: Matrix = tuple(tuple(map(Fraction, row)) for row in ((1, 1), (0, -1), (2, 0)))
-    v: Matrix = tuple(tuple(map(Fraction, row)) for row in ((1, 0), (0, 1), (2, 2)))
+    q: Matrix = exact(((1, 0), (0, 1), (1, -1)))
+    k: Matrix = exact(((1, 1), (0, -1), (2, 0)))
+    v: Matrix = exact(((1, 0), (0, 1), (2, 2)))
     kernel: Literal["quadratic", "linear"] = "quadratic"
     tokens: int = Field(4096, ge=1, le=1_000_000)
     """N = M of the cost."""
@@ -45,39 +47,27 @@ class Question(lessons.Question):
 
     @model_validator(mode="after")
     def _fits(self) -> "Question":
-        for name, rows in (("q", self.q), ("k", self.k), ("v", self.v)):
-            widths = sorted({*map(len, rows)})
-            if len(widths) != 1 or not 1 <= widths[0] <= WIDTH or len(rows) > TOKENS:
-                has = f"{len(rows)} rows of {widths} entries"
-                raise ValueError(f"{name} has {has}, it needs 1 to {TOKENS} rows of one length, 1 to {WIDTH}")
-        if len(self.q[0]) != len(self.k[0]):
-            raise ValueError(f"k has rows of {len(self.k[0])} entries, it needs the {len(self.q[0])} of q")
-        if len(self.v) != len(self.k):
-            raise ValueError(f"v has {len(self.v)} rows, it needs one for each of the {len(self.k)} keys")
+        _shapes.attended(self, ("q", "k", "v"), most=16)
         return self
 
 
 def solve(question: Question) -> Iterator[Step | Answer]:
     """When the fraction exists, the similarity, the features, the three routes, and what each costs."""
-    import numpy as np
     import sympy
 
     q, k, v = (np.array(rows, dtype=object) for rows in (question.q, question.k, question.v))
     phi_q, phi_k = (np.array([_features(question.kernel, x) for x in rows]) for rows in (question.q, question.k))
-    worth = np.vectorize(_worth, otypes=[object])
-    phi = {"q": worth(phi_q), "k": worth(phi_k)}
+    phi = {name: np.frompyfunc(worth, 1, 1)(rows) for name, rows in (("q", phi_q), ("k", phi_k))}
     similarity = (q @ k.T + 1) ** 2 if question.kernel == "quadratic" else phi["q"] @ phi["k"].T
     yield _condition()
     yield Step(
-        says=f"The similarity of every query with every key: {similarity.size} numbers, the smallest "
-        f"{float(similarity.min()):.4g}.",
+        says=f"Every query with every key: {similarity.size} similarities, the smallest {float(similarity.min()):.4g}.",
         formula=rf"\kappa(q, k) = {SIMILARITIES[question.kernel]}: \quad {matrix(similarity.tolist())}",
         value=similarity,
-        figure=Heatmap(title="Similarity", values=tuple(map(tuple, similarity.astype(float).tolist()))),
+        figure=Heatmap(title="Similarity: query down, key across", values=tuple(map(tuple, similarity.astype(float)))),
     )
     yield Step(
-        says=f"The same similarity is an inner product of {phi_q.shape[1]} features for the {q.shape[1]} entries of a "
-        "query or key.",
+        says=f"The same similarity is an inner product of {phi_q.shape[1]} features, made of the {q.shape[1]} entries.",
         formula=rf"\phi(x) = {MAPS[question.kernel]}: \quad "
         rf"\phi(Q) = {matrix([[sympy.latex(x) for x in row] for row in phi_q])}",
         value=phi,
@@ -95,25 +85,23 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     import torch
     from torch.nn import functional
 
-    q, k, v = (_tensor(rows) for rows in (question.q, question.k, question.v))
-    phi = {name: _tensor(rows) for name, rows in answer["features"].items()}
-    name, kernel = f"kernel '{question.kernel}'", kernels.get(question.kernel)
+    q, k, v = (tensor(rows) for rows in (question.q, question.k, question.v))
+    phi = {name: tensor(rows) for name, rows in answer["features"].items()}
+    name = f"kernel '{question.kernel}'"
     yield agree("similarity", "features multiplied out", answer["similarity"], phi["q"] @ phi["k"].T)
     if question.kernel == "linear":
-        yield agree(
-            "features", "torch's elu", answer["features"], {"q": functional.elu(q) + 1, "k": functional.elu(k) + 1}
-        )
+        way, again = "torch's elu", {"q": functional.elu(q) + 1, "k": functional.elu(k) + 1}
     else:
-        yield agree("features", "(1, x)(1, x)' folded", answer["features"], {"q": _folded(q), "k": _folded(k)})
-    attended = kernel.attend(q[None, None], k[None, None], v[None, None])
-    yield agree("output over pairs", name, answer["output"], attended[0, 0])
+        way, again = "(1, x)(1, x)' folded", {"q": _folded(q), "k": _folded(k)}
+    yield agree("features", way, answer["features"], again)
+    yield agree("output over pairs", name, answer["output"], attend(question.kernel, q, k, v))
     # the state after each key, (M, C, E + 1)
     states = (phi["k"][:, :, None] * functional.pad(v, (0, 1), value=1.0)[:, None]).cumsum(0)
     yield agree("output by features", "the last state, read by all", answer["output"], _read(phi["q"] @ states[-1]))
     if len(q) == len(k):
-        masked = kernel.attend(q[None, None], k[None, None], v[None, None], "causal")
+        masked = attend(question.kernel, q, k, v, mask="causal")
         running = _read(torch.einsum("nc,nce->ne", phi["q"], states))
-        yield agree("causal route", f"{name} under a causal mask", running, masked[0, 0])
+        yield agree("causal route", f"{name} under a causal mask", running, masked)
     found = _counted(question.kernel, question.tokens, question.dim)
     yield agree("multiply-adds", "torch's flop counter", answer["multiply_adds"], found["multiply_adds"])
     yield agree("kept", "what autograd saves of tensors without data", answer["kept"], found["kept"])
@@ -145,10 +133,6 @@ def _features(kernel: str, x: Vector) -> list[Any]:
     return [Integer(1), *(sqrt(2) * a for a in terms), *(a * a for a in terms), *pairs]
 
 
-def _worth(term: Any) -> Fraction | float:
-    return Fraction(int(term.p), int(term.q)) if term.is_Rational else float(term)
-
-
 def _means(similarity: Any, v: Any) -> list[list[Any]]:
     """The values weighted by each row; a row without weight gives 0, as in the product's kernels."""
     rows = zip(similarity, similarity.sum(1), strict=True)
@@ -156,8 +140,6 @@ def _means(similarity: Any, v: Any) -> list[list[Any]]:
 
 
 def _routes(similarity: Any, phi_k: Any, v: Any, output: list[list[Any]]) -> Iterator[Step]:
-    import numpy as np
-
     yield Step(
         says="First route, over all pairs: the values weighted by the similarities, over their sum. "
         f"{sum(not total for total in similarity.sum(1))} of the {len(similarity)} sums are 0 (such a row gets 0).",
@@ -204,8 +186,6 @@ def _cost_steps(question: Question, costs: dict[str, dict[str, int]]) -> Iterato
     n, d, where = question.tokens, question.dim, costs["crossovers"]
     c, lengths = _width(question.kernel, d), tuple(2.0**power for power in range(4, 19))
     counts = {"softmax": [2 * x * x * d for x in lengths], "features": [2 * x * c * (d + 1) for x in lengths]}
-    series = tuple(Series(name=name, x=lengths, y=tuple(y)) for name, y in counts.items())
-    title = f"Multiply-adds at width {d}"
     yield Step(
         says=f"Time at D = E = {d} and N = {n}, in multiply-adds: softmax pays N^2 for every entry of query and value, "
         f"the features N for each of C = {c} features and value entries, so they win from N = "
@@ -214,7 +194,7 @@ def _cost_steps(question: Question, costs: dict[str, dict[str, int]]) -> Iterato
         formula=rf"N^2 (D + E) = {costs['multiply_adds']['softmax']}, \quad "
         rf"2 N C (E + 1) = {costs['multiply_adds']['features']}",
         value=costs["multiply_adds"],
-        figure=Lines(title=title, series=series, x_label="N", y_label="multiply-adds", log_x=True, log_y=True),
+        figure=curves(f"Multiply-adds at width {d}", counts, lengths, ("N", "multiply-adds"), log="xy"),
     )
     yield Step(
         says="Memory, in numbers kept for the backward pass: softmax keeps its N^2 weights. To count only Q, K, V and "
@@ -225,12 +205,6 @@ def _cost_steps(question: Question, costs: dict[str, dict[str, int]]) -> Iterato
         rf"N(2C + 2D + 2) + C(D + 1) = {costs['kept']['features']}",
         value=costs["kept"],
     )
-
-
-def _tensor(rows: Any) -> "Tensor":
-    import torch
-
-    return torch.tensor([[float(value) for value in line] for line in rows], dtype=torch.float64)
 
 
 def _read(sums_NE: "Tensor") -> "Tensor":
@@ -253,33 +227,19 @@ def _folded(x_ND: "Tensor") -> "Tensor":
 def _counted(kernel: str, n: int, d: int) -> dict[str, dict[str, int]]:
     """What torch's own counters say of both routes, on tensors that have shapes but no data."""
     import torch
-    from torch.utils.flop_counter import FlopCounterMode
 
     c = _width(kernel, d)
 
     def leaf(columns: int) -> "Tensor":
         return torch.empty(n, columns, device="meta", requires_grad=True)
 
-    def softmax() -> "Tensor":
-        return ((leaf(d) @ leaf(d).T) * d**-0.5).softmax(-1) @ leaf(d)
-
     def features() -> "Tensor":
         sums = leaf(c) @ (leaf(c).T @ leaf(d + 1))
         return sums[:, :-1] / sums[:, -1:]
 
-    found: dict[str, dict[str, int]] = {"multiply_adds": {}, "kept": {}}
-    for name, route in (("softmax", softmax), ("features", features)):
-        sizes: dict[int, int] = {}  # by storage, so that views count once
-
-        def pack(x: "Tensor", sizes: dict[int, int] = sizes) -> "Tensor":
-            sizes[x.untyped_storage()._cdata] = x.untyped_storage().nbytes() // x.itemsize
-            return x
-
-        with FlopCounterMode(display=False) as counter, torch.autograd.graph.saved_tensors_hooks(pack, lambda x: x):
-            output = route()  # alive until counted: storages must not be reused
-        found["multiply_adds"][name], found["kept"][name] = counter.get_total_flops() // 2, sum(sizes.values())
-        del output
-    return found
+    routes = {"softmax": lambda: ((leaf(d) @ leaf(d).T) * d**-0.5).softmax(-1) @ leaf(d), "features": features}
+    counters = {"multiply_adds": _counting.multiply_adds, "kept": _counting.kept}
+    return {field: {name: count(route) for name, route in routes.items()} for field, count in counters.items()}
 
 
 def _crossing(question: Question, field: str, length: Any) -> Proof:

@@ -13,9 +13,11 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from vitruvius import lessons
-from vitruvius.core.blocks import Lines, Series
-from vitruvius.lessons import Answer, Exact, Matrix, Proof, Step, Vector, _board, exact
+from vitruvius.lessons import Answer, Exact, Matrix, Proof, Step, Vector, _board, _shapes, exact
+from vitruvius.lessons._curves import curves
+from vitruvius.lessons._exact import listed
 from vitruvius.lessons._proofs import agree, within
+from vitruvius.lessons._tensors import tensor
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -24,14 +26,13 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 SUBJECT = "attention"
-LARGEST = 64
 """Queries, keys, and entries of a vector."""
 DRAWS = 20_000
 """Simulated keys."""
 CHANGES = ("epsilon", "sigma", "stretch")
 
 
-class Question(lessons.Question, validate_default=True):
+class Question(lessons.Question):
     """Two queries, three keys; the middle key is disturbed by noise of deviation 1/10 unless something else is said."""
 
     q: Matrix = exact(((1, 2, 0, 0), (2, -1, 1, 0)))
@@ -57,20 +58,14 @@ class Question(lessons.Question, validate_default=True):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        keys, dim, out = max(len(self.k), 2), max(map(len, self.k), default=1), max(map(len, self.v), default=1)
-        for field, rows, width in (("k", keys, dim), ("v", keys, out), ("q", max(len(self.q), 1), dim)):
-            matrix = getattr(self, field)
-            widths = sorted({len(row) for row in matrix})
-            if len(matrix) != rows or widths != [width] or not 1 <= width <= LARGEST or rows > LARGEST:
-                needs = f"it needs {rows} of length {width}, at most {LARGEST} of each"
-                raise ValueError(f"{field} has {len(matrix)} vectors of lengths {widths}: {needs}")
-        if not 0 <= self.index < keys:
-            raise ValueError(f"index is {self.index}: it needs 0 to {keys - 1}")
+        _shapes.attended(self, ("q", "k", "v"), keys=2)
+        if not 0 <= self.index < len(self.k):
+            raise ValueError(f"index is {self.index}: it needs 0 to {len(self.k) - 1}")
         said = [change for change in CHANGES if getattr(self, change) is not None]
         if len(said) > 1:
             raise ValueError(f"{' and '.join(said)} are given: it needs one of epsilon, sigma and stretch")
-        if self.epsilon is not None and len(self.epsilon) != dim:
-            raise ValueError(f"epsilon has {len(self.epsilon)} entries: it needs the keys' {dim}")
+        if self.epsilon is not None:
+            _shapes.vector("epsilon", self.epsilon, len(self.k[0]), "entry of a key")
         return self
 
     @property
@@ -101,10 +96,9 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     slope_nt = weight_n[:, None] * (state.value_t - before_nt)
     yield _slope_step(state, float(weight_n[0]), slope_nt)
     if question.sigma is None:
-        shift_n = _shift(question, state)
-        after_nt = state.output(_logistic(state.odds_n + shift_n))
-        first_nt, covariance = before_nt + slope_nt * shift_n[:, None], None
-        yield _exact_step(question, shift_n, after_nt, first_nt)
+        shift_n, covariance = _shift(question, state), None
+        after_nt, first_nt = state.output(_logistic(state.odds_n + shift_n)), before_nt + slope_nt * shift_n[:, None]
+        yield _exact_step(shift_n, after_nt, first_nt)
     else:
         deviation_n = float(question.sigma) * state.length_n
         mean_n, variance_n = _noisy(state.odds_n, deviation_n)
@@ -115,7 +109,7 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     helps = [bool(score > 0) for score in state.score_n]
     yield _stretch_step(question, state, helps)
     outputs = {"output_before": before_nt, "output_after": after_nt, "first_order": first_nt}
-    fields = {name: value.tolist() for name, value in outputs.items()}
+    fields = {name: output_nt.tolist() for name, output_nt in outputs.items()}
     yield Answer(fields={**fields, "covariance": covariance, "helps": helps})
 
 
@@ -123,23 +117,17 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     """This package's kernel before and after, its derivative by autograd; noise by quadrature and by simulation."""
     import torch
 
-    q, k = (torch.tensor(rows, dtype=torch.float64) for rows in (question.q, question.k))
-    attend, key_d = _kernel(question), k[question.index]
+    attend, key_d = _kernel(question), tensor(question.k[question.index])
     before_nt = attend(key_d[None])[0]
     slope_ntd = torch.func.jacrev(lambda key_d: attend(key_d[None])[0])(key_d)
     yield agree("before", "the softmax kernel of this package", answer["output_before"], before_nt)
-    yield agree("helps", "sign of the product of query and key", answer["helps"], (q @ key_d > 0).tolist())
+    yield agree("helps", "sign of q . k", answer["helps"], (tensor(question.q) @ key_d > 0).tolist())
     if question.sigma is not None:
         yield from _noise_proofs(question, answer, attend, slope_ntd)
         return
-    if question.epsilon is not None:
-        moved_d = key_d + torch.tensor(question.epsilon, dtype=torch.float64)
-    else:
-        moved_d = key_d * float(question.stretch or 0)
-    after_nt = attend(moved_d[None])[0]
-    yield agree("after", "the softmax kernel with the changed key", answer["output_after"], after_nt)
-    first_nt = before_nt + slope_ntd @ (moved_d - key_d)
-    yield agree("first order", "the kernel's derivative by autograd", answer["first_order"], first_nt)
+    moved_d = key_d + tensor(question.epsilon) if question.epsilon else key_d * float(question.stretch or 0)
+    yield agree("after", "the kernel with the changed key", answer["output_after"], attend(moved_d[None])[0])
+    yield agree("first order", "its derivative", answer["first_order"], before_nt + slope_ntd @ (moved_d - key_d))
     yield agree("covariance", "nothing is random", answer["covariance"], None)
 
 
@@ -147,11 +135,9 @@ def _noise_proofs(question: Question, answer: Answer, attend: "Attend", slope_nt
     import torch
     from scipy import integrate
 
-    sigma, q_nd = float(question.sigma or 0), torch.tensor(question.q, dtype=torch.float64)
-    key_d = torch.tensor(question.k[question.index], dtype=torch.float64)
-    still_nt, linear = attend(key_d[None])[0], sigma**2 * slope_ntd @ slope_ntd.mT
-    yield agree("first order", "the kernel without noise, whose mean is 0", answer["first_order"], still_nt)
-    yield agree("covariance", "the kernel's derivative by autograd", answer["covariance"], linear)
+    sigma, q_nd, key_d = float(question.sigma or 0), tensor(question.q), tensor(question.k[question.index])
+    yield agree("first order", "the kernel without noise", answer["first_order"], attend(key_d[None])[0])
+    yield agree("covariance", "its derivative by autograd", answer["covariance"], sigma**2 * slope_ntd @ slope_ntd.mT)
     way_nd = q_nd / q_nd.norm(dim=1, keepdim=True).clamp_min(1e-300)  # only noise along a query moves its score
 
     def density(z: float) -> "Array":
@@ -173,13 +159,13 @@ def _kernel(question: Question) -> "Attend":
 
     from vitruvius import kernels
 
-    q, k, v = (torch.tensor(rows, dtype=torch.float64) for rows in (question.q, question.k, question.v))
-    softmax, place = kernels.get("softmax"), torch.tensor([question.index])
+    q, k, v = (tensor(rows) for rows in (question.q, question.k, question.v))
+    kernel, place = kernels.get("softmax"), torch.tensor([question.index])
 
     def attend(key_Bd: "Tensor") -> "Tensor":
         q_B, k_B, v_B = (rows.expand(len(key_Bd), 1, -1, -1) for rows in (q, k, v))
         k_B = k_B.index_copy(2, place, key_Bd[:, None, None])
-        return softmax.attend(q_B, k_B, v_B, beta=question.scale)[:, 0]
+        return kernel.attend(q_B, k_B, v_B, beta=question.scale)[:, 0]
 
     return attend
 
@@ -188,12 +174,10 @@ def _state(question: Question) -> State:
     q, k, v = (np.array(rows, float) for rows in (question.q, question.k, question.v))
     key, others = question.index, np.arange(len(k)) != question.index
     score_nm = question.scale * q @ k.T
-    rest_nm = score_nm[:, others]
-    power_nm = np.exp(rest_nm - rest_nm.max(1, keepdims=True))
-    odds_n = score_nm[:, key] - rest_nm.max(1) - np.log(power_nm.sum(1))
-    rest_nt = power_nm / power_nm.sum(1, keepdims=True) @ v[others]
-    length_n = question.scale * np.linalg.norm(q, axis=1)
-    return State(score_nm[:, key], odds_n, length_n, v[key], rest_nt)
+    total_n = np.logaddexp.reduce(score_nm[:, others], axis=1)
+    rest_nt = np.exp(score_nm[:, others] - total_n[:, None]) @ v[others]
+    score_n, length_n = score_nm[:, key], question.scale * np.linalg.norm(q, axis=1)
+    return State(score_n, score_n - total_n, length_n, v[key], rest_nt)
 
 
 def _shift(question: Question, state: State) -> "Array":
@@ -229,11 +213,11 @@ def _slope_step(state: State, weight: float, slope_nt: "Array") -> Step:
     )
 
 
-def _exact_step(question: Question, shift_n: "Array", after_nt: "Array", first_nt: "Array") -> Step:
+def _exact_step(shift_n: "Array", after_nt: "Array", first_nt: "Array") -> Step:
     off = np.linalg.norm(after_nt - first_nt, axis=1).max()
     return Step(
-        says=f"Here the scores shift by {', '.join(f'{shift:.6g}' for shift in shift_n)} for the queries in turn. The "
-        f"exact weight is a logistic function of the shift; the first order is off by {off:.4g}.",
+        says=f"Here the scores shift by {listed(shift_n.tolist())} for the queries in turn. The exact weight is a "
+        f"logistic function of the shift; the first order is off by {off:.4g}.",
         formula=rf"w' = \frac{{w e^\delta}}{{1 - w + w e^\delta}}, \qquad h' = {_board.column(after_nt[0])} \approx "
         + _board.column(first_nt[0]),
         value={"exact": after_nt.tolist(), "first order": first_nt.tolist()},
@@ -254,9 +238,7 @@ def _noise_step(weight_n: "Array", mean_n: "Array", covariance: Any, spread: flo
 def _stretch_step(question: Question, state: State, helps: list[bool]) -> Step:
     factor_f = np.linspace(1, max(float(question.stretch or 0), 5.0), 41)
     weight_nf = _logistic(state.odds_n[:, None] + state.score_n[:, None] * (factor_f - 1))
-    series = tuple(
-        Series(name=f"query {i}", x=tuple(factor_f.tolist()), y=tuple(y)) for i, y in enumerate(weight_nf.tolist(), 1)
-    )
+    named = {f"query {number}": weight_f for number, weight_f in enumerate(weight_nf.tolist(), 1)}
     return Step(
         says=f"Stretching a key multiplies its score: {sum(helps)} of {len(helps)} queries, those with a positive "
         "product, give it more weight, in the limit all of it; those with a negative one turn away from it. That a "
@@ -264,5 +246,5 @@ def _stretch_step(question: Question, state: State, helps: list[bool]) -> Step:
         formula=r"q \cdot (\alpha k) = \alpha\, q \cdot k, \qquad \beta\, q \cdot k = "
         + _board.row(state.score_n.tolist()),
         value=helps,
-        figure=Lines(title="Weight of a stretched key", series=series, x_label="factor", y_label="weight"),
+        figure=curves("Weight of a stretched key", named, factor_f, ("factor", "weight")),
     )

@@ -15,9 +15,10 @@ from pydantic import Field, model_validator
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Bars
-from vitruvius.lessons import Answer, Matrix, Proof, Step
+from vitruvius.lessons import Answer, Matrix, Proof, Step, _shapes, exact
 from vitruvius.lessons._board import matrix, number
 from vitruvius.lessons._proofs import agree, holds
+from vitruvius.lessons._tensors import tensor
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -32,24 +33,19 @@ ROUNDS = 2000
 class Question(lessons.Question):
     """Data and a latent size."""
 
-    data: Matrix = tuple(tuple(map(Fraction, row)) for row in ((6, 6, -10, -2), (9, 3, -1, -11), (3, -9, 5, 1)))
+    data: Matrix = exact(((6, 6, -10, -2), (9, 3, -1, -11), (3, -9, 5, 1)))
     """X, one sample per column."""
     latent: int = Field(2, ge=1)
 
     @model_validator(mode="after")
     def _fits(self) -> "Question":
-        features, samples = len(self.data), len(self.data[0]) if self.data else 0
-        if not 2 <= features <= FEATURES or not 1 <= samples <= SAMPLES or len({*map(len, self.data)}) > 1:
-            has = f"{features} rows of {sorted({*map(len, self.data)})} entries"
-            raise ValueError(f"data has {has}, it needs 2 to {FEATURES} equally long rows of 1 to {SAMPLES} samples")
+        features, _ = _shapes.matrix("data", self.data, (FEATURES, SAMPLES), least=2)
         if self.latent >= features:
             raise ValueError(f"latent is {self.latent}, it must be smaller than the {features} features of data")
         kept, lost = _spectrum(self.data, self.latent)[1][self.latent - 1 : self.latent + 1]
         if not kept - lost > 1e-9 * abs(kept):
-            raise ValueError(
-                f"data has the eigenvalue {float(kept):.6g} at places {self.latent} and {self.latent + 1}: the best "
-                f"subspace of size {self.latent} is not unique; choose another latent"
-            )
+            has = f"data has the eigenvalue {float(kept):.6g} at places {self.latent} and {self.latent + 1}"
+            raise ValueError(f"{has}: no subspace of that size is the best, choose another latent")
         return self
 
 
@@ -79,15 +75,8 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     yield _uniqueness(k)
     yield _saddles(values, k)
     zero = {"w1": [[0] * len(moment)] * k, "w2": [[0] * k] * len(moment)}
-    yield Answer(
-        fields={
-            "gradients": {"start": start, "principal": zero},
-            "eigenvalues": values,
-            "minimum": sum(values[k:]),
-            "projector": projector.tolist(),
-            "pca_gap": gap,
-        }
-    )
+    found = {"eigenvalues": values, "minimum": sum(values[k:]), "projector": projector.tolist(), "pca_gap": gap}
+    yield Answer(fields={"gradients": {"start": start, "principal": zero}, **found})
 
 
 def prove(question: Question, answer: Answer) -> Iterator[Proof]:
@@ -218,7 +207,7 @@ def _again(question: Question) -> dict[str, Any]:
     """Everything a second time, in float64 and from the data themselves."""
     import torch
 
-    data_mn = torch.tensor([[float(value) for value in row] for row in question.data], dtype=torch.float64)
+    data_mn = tensor(question.data)
     (m, samples), k = data_mn.shape, question.latent
 
     def loss(w1_km: "Tensor", w2_mk: "Tensor") -> "Tensor":
@@ -241,10 +230,7 @@ def _again(question: Question) -> dict[str, Any]:
     values = torch.zeros(m, dtype=torch.float64)
     values[: len(sizes)] = sizes.square() / samples
     return {
-        "gradients": {
-            "start": gradients(torch.eye(m, k, dtype=torch.float64) / 2),
-            "principal": gradients(axes_mm[:, :k]),
-        },
+        "gradients": {"start": gradients(torch.eye(m, k).double() / 2), "principal": gradients(axes_mm[:, :k])},
         "eigenvalues": values.where(values > 1e-11 * values[0], 0).tolist(),
         "projector": axes_mm[:, :k] @ axes_mm[:, :k].T,
         "loss": loss(*_fitted(data_mn, k)).item(),

@@ -15,9 +15,10 @@ from pydantic import Field, model_validator
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Heatmap
-from vitruvius.lessons import Answer, Exact, Matrix, Proof, Step
+from vitruvius.lessons import Answer, Exact, Matrix, Proof, Step, _shapes, exact
 from vitruvius.lessons._board import matrix, number, row
 from vitruvius.lessons._proofs import agree, holds, within
+from vitruvius.lessons._tensors import tensor
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -30,7 +31,7 @@ DRAWS = 40_000
 class Question(lessons.Question):
     """Data, the probability that an entry of the input is set to 0, and a latent size."""
 
-    data: Matrix = tuple(tuple(map(Fraction, row)) for row in ((6, 6, -10, -2), (9, 3, -1, -11), (3, -9, 5, 1)))
+    data: Matrix = exact(((6, 6, -10, -2), (9, 3, -1, -11), (3, -9, 5, 1)))
     """X, one sample per column."""
     mask: Exact = Fraction(1, 4)
     latent: int | None = Field(None, ge=1)
@@ -38,16 +39,13 @@ class Question(lessons.Question):
 
     @model_validator(mode="after")
     def _fits(self) -> "Question":
-        features, samples = len(self.data), len(self.data[0]) if self.data else 0
-        if not 1 <= features <= FEATURES or not 1 <= samples <= SAMPLES or len({*map(len, self.data)}) > 1:
-            has = f"{features} rows of {sorted({*map(len, self.data)})} entries"
-            raise ValueError(f"data has {has}, it needs 1 to {FEATURES} equally long rows of 1 to {SAMPLES} samples")
+        features, _ = _shapes.matrix("data", self.data, (FEATURES, SAMPLES))
         if not all(any(row) for row in self.data):
             raise ValueError("data has a row of zeros, it needs rows with a variance: a constant 0 cannot be masked")
         if self.latent is not None and self.latent > features:
             raise ValueError(f"latent is {self.latent}, it must be at most the {features} features of data")
-        if not 0 < self.mask < 1:
-            raise ValueError(f"mask is {self.mask}, it must be a probability strictly between 0 and 1")
+        if not Fraction(1, 1000) <= self.mask <= Fraction(999, 1000):
+            raise ValueError(f"mask is {self.mask}, it must be a probability from 1/1000 to 999/1000")
         if self.latent is not None and self.latent < features:
             _refuse_tie(self, self.latent)
         return self
@@ -101,7 +99,7 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     yield agree("map", f"weighted least squares over all {masks} masks", answer["map"], fitted_mm, 1e-8)
     yield agree("minimum", f"expected error over all {masks} masks", answer["minimum"], error, 1e-8)
     claimed_mm = torch.tensor([[float(value) for value in line] for line in answer["map"]], dtype=torch.float64)
-    data_mn = _tensor(question)
+    data_mn = tensor(question.data)
     draws_mp = data_mn.repeat(1, -(-DRAWS // data_mn.shape[1]))
     generator = torch.Generator().manual_seed(0)
     seen_mp = torch.rand(draws_mp.shape, generator=generator, dtype=torch.float64) >= float(question.mask)
@@ -181,18 +179,12 @@ def _cosine(moment: Any, axes: Any) -> float:
     return float(abs(np.linalg.eigh(moment.astype(float))[1][:, -1] @ axes[:, 0]))
 
 
-def _tensor(question: Question) -> "Tensor":
-    import torch
-
-    return torch.tensor([[float(value) for value in row] for row in question.data], dtype=torch.float64)
-
-
 @lru_cache(maxsize=8)
 def _enumerated(question: Question) -> tuple["Tensor", float]:
     """The best map of the given rank and its expected error, every mask weighted by its probability."""
     import torch
 
-    data_mn, hidden = _tensor(question), float(question.mask)
+    data_mn, hidden = tensor(question.data), float(question.mask)
     m, samples = data_mn.shape
     masks_mq = torch.tensor(list(product((0.0, 1.0), repeat=m)), dtype=torch.float64).T
     chance_q = (masks_mq * (1 - hidden) + (1 - masks_mq) * hidden).prod(0)

@@ -13,18 +13,17 @@ from pydantic import model_validator
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Heatmap
-from vitruvius.lessons import Answer, Exact, Matrix, Proof, Step, _board, exact
+from vitruvius.lessons import Answer, Exact, Matrix, Proof, Step, _board, _shapes, exact
 from vitruvius.lessons._proofs import agree
 
 if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 SUBJECT = "attention"
-LARGEST = 64
 """Time steps, and entries of a vector."""
 
 
-class Question(lessons.Question, validate_default=True):
+class Question(lessons.Question):
     """The assignment's keys, values and queries; query 2 must not see time step 3."""
 
     keys: Matrix = exact(((2, 0, 0), (3, -1, 0), (1, 0, 2)))
@@ -39,13 +38,8 @@ class Question(lessons.Question, validate_default=True):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        keys, dim, out = (max(map(len, rows), default=1) for rows in ((self.keys,), self.keys, self.values))
-        for field, rows, width in (("keys", keys, dim), ("values", keys, out), ("queries", len(self.queries), dim)):
-            matrix = getattr(self, field)
-            widths = sorted({len(row) for row in matrix})
-            if len(matrix) != rows or widths != [width] or not 1 <= min(rows, width) <= max(rows, width) <= LARGEST:
-                needs = f"it needs {rows} of length {width}, 1 to {LARGEST} of each"
-                raise ValueError(f"{field} has {len(matrix)} vectors of lengths {widths}: {needs}")
+        _shapes.attended(self, ("queries", "keys", "values"))
+        keys = len(self.keys)
         if not 1 <= self.step <= len(self.queries):
             raise ValueError(f"step is {self.step}: it needs 1 to {len(self.queries)}")
         if not set() < set(self.unseen) < set(range(1, keys + 1)):

@@ -13,7 +13,7 @@ from pydantic import model_validator
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Graph
-from vitruvius.lessons import Answer, Exact, Matrix, Proof, Step, Vector, _board, exact
+from vitruvius.lessons import Answer, Exact, Matrix, Proof, Step, Vector, _board, _shapes, exact
 from vitruvius.lessons._proofs import agree
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ VERTICES, EDGES, WIDTH = 64, 512, 16
 Rows = list[list[Fraction]]
 
 
-class Question(lessons.Question, validate_default=True):
+class Question(lessons.Question):
     """A graph, its states and the three functions; the default has the edges that the assignment's sum names."""
 
     graph: tuple[tuple[int, int], ...] = ((2, 1), (3, 1), (4, 1))
@@ -41,25 +41,19 @@ class Question(lessons.Question, validate_default=True):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        count, width = len(self.states), len(self.states[0]) if self.states else 0
-        if not (1 <= count <= VERTICES and 1 <= width <= WIDTH and {len(state) for state in self.states} == {width}):
-            raise ValueError(f"states needs 1 to {VERTICES} row vectors of one width from 1 to {WIDTH}")
+        count, width = _shapes.matrix("states", self.states, (VERTICES, WIDTH))
         if len(self.graph) > EDGES or len(set(self.graph)) < len(self.graph):
             raise ValueError(f"graph has {len(self.graph)} edges: needs at most {EDGES}, each once")
         for source, target in self.graph:
             if not (1 <= source <= count and 1 <= target <= count):
                 raise ValueError(f"graph has the edge [{source}, {target}]: states has the vertices 1 to {count}")
-        if isinstance(self.aggregation, tuple) and len(self.aggregation) != len(self.graph):
-            raise ValueError(
-                f"aggregation has {len(self.aggregation)} weights for the {len(self.graph)} edges of graph"
-            )
-        for field, rows in (("edge_function", (width,)), ("update", (1, width))):
-            matrix = getattr(self, field)
-            if not isinstance(matrix, Fraction) and (
-                len(matrix) not in rows or {len(row) for row in matrix} != {width}
-            ):
-                needs = " or ".join(f"{row} x {width}" for row in sorted({*rows}))
-                raise ValueError(f"{field} has {len(matrix)} rows of {len(matrix[0]) if matrix else 0}: needs {needs}")
+        if isinstance(self.aggregation, tuple):
+            _shapes.vector("aggregation", self.aggregation, len(self.graph), "edge of graph")
+        if not isinstance(self.edge_function, Fraction):
+            _shapes.exactly("edge_function", self.edge_function, width, width)
+        if len(self.update) != 1:
+            _shapes.exactly("update", self.update, width, width)
+        _shapes.exactly("update", self.update, len(self.update), width)
         return self
 
 

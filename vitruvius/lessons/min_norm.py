@@ -13,9 +13,10 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from vitruvius import lessons
-from vitruvius.core.blocks import Lines, Series
-from vitruvius.lessons import Answer, Exact, Matrix, Proof, Step, Vector, _board, exact
+from vitruvius.lessons import Answer, Exact, Matrix, Proof, Step, Vector, _board, _shapes, exact
+from vitruvius.lessons._curves import curves
 from vitruvius.lessons._proofs import agree, holds
+from vitruvius.lessons._shapes import counted
 
 if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
@@ -26,7 +27,7 @@ RUN = 200
 """Steps of the long run, in floating point."""
 
 
-class Question(lessons.Question, validate_default=True):
+class Question(lessons.Question):
     """A system with a solution, where descent starts, its step size, and how many exact iterates are shown."""
 
     x: Matrix = exact(((1, 0, 1), (0, 1, 1)))
@@ -38,13 +39,10 @@ class Question(lessons.Question, validate_default=True):
 
     @model_validator(mode="after")
     def _has_a_solution(self) -> Self:
-        rows, columns = len(self.x), len(self.x[0]) if self.x else 0
-        if not (1 <= rows <= LARGEST and 1 <= columns <= LARGEST and {len(row) for row in self.x} == {columns}):
-            raise ValueError(f"x needs 1 to {LARGEST} rows of one length from 1 to {LARGEST}")
-        if len(self.y) != rows:
-            raise ValueError(f"y has {len(self.y)} entries for the {rows} rows of x")
-        if self.start is not None and len(self.start) != columns:
-            raise ValueError(f"start has {len(self.start)} entries for the {columns} columns of x")
+        rows, columns = _shapes.matrix("x", self.x, (LARGEST, LARGEST))
+        _shapes.vector("y", self.y, rows, "row of x")
+        if self.start is not None:
+            _shapes.vector("start", self.start, columns, "column of x")
         x_ND, y_N = np.array(self.x, dtype=object), np.array(self.y, dtype=object)
         if not x_ND.any():
             raise ValueError("x has only zeros: needs at least one other entry")
@@ -120,8 +118,8 @@ def _repeated_step(x_ND: "Array", y_N: "Array") -> Step:
 def _limit_step(question: Question, limit_D: "Array") -> Step:
     distances, rate = _run(question, limit_D.astype(float)), _rate(question)
     kept = [(float(t), distance) for t, distance in enumerate(distances[:60]) if distance > 1e-14]
-    descent = Series(name="descent", x=tuple(t for t, _ in kept), y=tuple(distance for _, distance in kept))
-    figure = Lines(title="Distance to the limit", series=(descent,), x_label="step", y_label="distance", log_y=True)
+    named = {"descent": [distance for _, distance in kept]}
+    figure = curves("Distance to the limit", named, [t for t, _ in kept], ("step", "distance"), log="y")
     return Step(
         says="The distance to the limit is multiplied by I - 2 (step) X^T X each time. In the span of the rows this "
         f"shrinks every direction, by the factor {rate:.6g} or better, as long as the step is below 1 over the largest "
@@ -169,7 +167,7 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     yield holds("descent reaches the limit", "run in floating point", distances[-1] <= bound, detail)
     unseen = np.linalg.svd(x_ND)[2][np.linalg.matrix_rank(x_ND) :]  # directions that X sends to 0
     overlap = float(np.abs(unseen @ np.array(answer["solution"], dtype=float)).max(initial=0))
-    detail = f"largest product with {len(unseen)} directions that X sends to 0: {overlap:.1e}"
+    detail = f"largest product with {counted(len(unseen), 'direction')} that X sends to 0: {overlap:.1e}"
     yield holds("no solution is shorter", "orthogonality", overlap <= slack, detail)
 
 

@@ -5,54 +5,44 @@ With `layout="columns"` a token is a column, every matrix is given and answered 
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from pydantic import model_validator
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Heatmap
-from vitruvius.lessons import Answer, Matrix, Proof, Step, _board, exact
-from vitruvius.lessons._exact import product, root, short, softmax
+from vitruvius.lessons import Answer, Matrix, Proof, Step, _board, _shapes, _tensors
+from vitruvius.lessons._exact import listed, product, root, softmax
+from vitruvius.lessons._layout import Layout, Rows, times, turned, written
 from vitruvius.lessons._proofs import agree
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 SUBJECT = "attention"
-LARGEST, MOST_HEADS = 64, 16
-LOWEST = -700.0
+MOST_HEADS, LOWEST = 16, -700.0
 NAMES = ("q", "k", "v", "scores", "weights", "heads")
 """What the answer gives of each head."""
 
-Rows = list[list[Any]]
 
-
-def _digits(*rows: str) -> Matrix:
-    return tuple(tuple(exact(int(digit)) for digit in row) for row in rows)
+def _digits(rows: str) -> Matrix:
+    return tuple(tuple(Fraction(digit) for digit in row) for row in rows.split())
 
 
 class Question(lessons.Question):
     """Tokens and the matrices of every head."""
 
-    x: Matrix = _digits("101211", "120111")
+    x: Matrix = _digits("101211 120111")
     context: Matrix | None = None
     """Where keys and values come from; x itself by default."""
-    w_q: tuple[Matrix, ...] = (
-        _digits("100", "010", "001", "110", "011", "111"),
-        _digits("012", "212", "121", "110", "001", "010"),
-    )
-    w_k: tuple[Matrix, ...] = (
-        _digits("110", "011", "111", "012", "210", "331"),
-        _digits("000", "000", "000", "001", "100", "131"),
-    )
-    w_v: tuple[Matrix, ...] = (
-        _digits("321", "123", "121", "212", "111", "313"),
-        _digits("324", "423", "001", "110", "111", "313"),
-    )
-    w_o: Matrix = _digits("100100", "010020", "111112", "222110", "210120", "000010")
+    w_q: tuple[Matrix, ...] = (_digits("100 010 001 110 011 111"), _digits("012 212 121 110 001 010"))
+    w_k: tuple[Matrix, ...] = (_digits("110 011 111 012 210 331"), _digits("000 000 000 001 100 131"))
+    w_v: tuple[Matrix, ...] = (_digits("321 123 121 212 111 313"), _digits("324 423 001 110 111 313"))
+    w_o: Matrix = _digits("100100 010020 111112 222110 210120 000010")
     scaled: bool = True
     """Divide the scores by the root of the key width."""
-    layout: Literal["rows", "columns"] = "rows"
+    layout: Layout = "rows"
     """What a token is in every matrix."""
 
     @model_validator(mode="before")
@@ -62,9 +52,8 @@ class Question(lessons.Question):
         if not isinstance(data, dict) or data.get("layout") != "columns":
             return data
         own = {name: cls.model_fields[name].default for name in ("x", "w_o", "w_q", "w_k", "w_v")}
-        turned = {name: tuple(zip(*own[name], strict=True)) for name in ("x", "w_o")}
-        turned |= {name: tuple(tuple(zip(*w, strict=True)) for w in own[name]) for name in ("w_q", "w_k", "w_v")}
-        return {**turned, **data}
+        single = {name: turned("columns", own[name]) for name in ("x", "w_o")}
+        return {**single, **{name: [turned("columns", w) for w in own[name]] for name in ("w_q", "w_k", "w_v")}, **data}
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -79,9 +68,7 @@ class Question(lessons.Question):
             queries = self._size(f"w_q {head}", self.w_q[index], width, "entry of a token of x")[1]
             keys = self._size(f"w_k {head}", self.w_k[index], other, "entry of a token of the context")[1]
             if queries != keys:
-                raise ValueError(
-                    f"w_q {head} makes queries of {queries} numbers, w_k keys of {keys}: both need as many"
-                )
+                raise ValueError(f"w_q {head} makes queries of {queries} numbers, w_k keys of {keys}: they must agree")
             joined += self._size(f"w_v {head}", self.w_v[index], other, "entry of a token of the context")[1]
         self._size("w_o", self.w_o, joined, f"entry of the {heads} heads side by side")
         return self
@@ -93,15 +80,11 @@ class Question(lessons.Question):
 
     def turned(self, matrix: Sequence[Sequence[Any]]) -> Rows:
         """A matrix from the question's layout to rows, or back."""
-        return [list(row) for row in (matrix if self.layout == "rows" else zip(*matrix, strict=True))]
+        return turned(self.layout, matrix)
 
     def _size(self, field: str, matrix: Matrix, needed: int | None = None, per: str = "") -> tuple[int, int]:
         """Rows and columns when tokens are rows; `needed` rows are asked for, one for each `per`."""
-        lengths = {len(row) for row in matrix} or {0}
-        if len(lengths) > 1 or not 1 <= min(len(matrix), *lengths) <= max(len(matrix), *lengths) <= LARGEST:
-            has = f"{len(matrix)} rows of {' or '.join(map(str, sorted(lengths)))} entries"
-            raise ValueError(f"{field} has {has}: it needs 1 to {LARGEST} rows of one length up to {LARGEST}")
-        size = (len(matrix), len(matrix[0]))
+        size = _shapes.matrix(field, matrix)
         rows, columns = size if self.layout == "rows" else size[::-1]
         if needed is not None and rows != needed:
             raise ValueError(f"{field} is {size[0]} x {size[1]}: it needs {needed} {self.layout}, one per {per}")
@@ -122,12 +105,12 @@ class Head(NamedTuple):
 
 def solve(question: Question) -> Iterator[Step | Answer]:
     """Head by head, then the heads together."""
-    x, tokens = question.turned(question.x), question.turned(question.tokens)
+    x, tokens, layout = question.turned(question.x), question.turned(question.tokens), question.layout
     yield Step(
         says=f"{len(x)} tokens of {len(x[0])} numbers meet {len(question.w_q)} heads. Each head has its own matrices "
         f"for queries, keys and values, and compares every query with all {len(tokens)} keys.",
         formula=rf"S_i = {_scores(question, 'i', 'd_k')}, \quad A_i = \operatorname{{softmax}}(S_i), \quad "
-        rf"H_i = {_times(question, 'A_i', 'V_i')}",
+        rf"H_i = {times(question.layout, 'A_i', 'V_i')}",
         value=[len(x), len(tokens), len(x[0])],
     )
     heads = []
@@ -139,8 +122,8 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     yield Step(
         says=f"Put the {len(heads)} heads side by side, {len(joined[0])} numbers per token, and mix them with W^O into "
         f"{len(output[0])}: the output of the block.",
-        formula=rf"O = {_times(question, 'H', 'W^O')} = "
-        rf"{_times(question, _written(question, joined), _board.matrix(question.w_o))} = {_written(question, output)}",
+        formula=rf"O = {times(layout, 'H', 'W^O')} = "
+        rf"{times(layout, written(layout, joined), _board.matrix(question.w_o))} = {written(layout, output)}",
         value=output,
     )
     yield _scaling_step(heads)
@@ -153,10 +136,8 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     import torch
     from torch.nn import functional
 
-    from vitruvius import kernels
-
     def tensor(matrix: Any) -> "Tensor":
-        return torch.tensor(question.turned(matrix), dtype=torch.float64)
+        return _tensors.tensor(question.turned(matrix))
 
     x_ND, context_MD = tensor(question.x), tensor(question.tokens)
     parts: list[tuple[Tensor, ...]] = []
@@ -165,7 +146,7 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
         beta = k.shape[-1] ** -0.5 if question.scaled else 1.0
         scores = torch.einsum("ne,me->nm", q, k) * beta
         attended = functional.scaled_dot_product_attention(q, k, v, scale=beta)
-        by_kernel = kernels.get("softmax").attend(q[None, None], k[None, None], v[None, None], beta=beta)[0, 0]
+        by_kernel = _tensors.attend("softmax", q, k, v, beta=beta)
         parts.append((q, k, v, scores, scores.softmax(-1), attended, scores.log_softmax(-1), by_kernel))
     *columns, logarithms, by_kernel_of = (list(column) for column in zip(*parts, strict=True))
     claimed = {name: [tensor(matrix) for matrix in answer[name]] for name in NAMES}
@@ -207,41 +188,37 @@ def _head(question: Question, x: Rows, tokens: Rows, index: int) -> Head:
 
 def _head_steps(question: Question, head: Head, index: int) -> Iterator[Step]:
     i, width = index + 1, len(head.k[0])
-    source = "X" if question.context is None else "C"
-    made = (("Q", "X", question.x, question.w_q, head.q), ("K", source, question.tokens, question.w_k, head.k))
     lines = []
-    for letter, name, matrix, weights, result in (*made, ("V", source, question.tokens, question.w_v, head.v)):
-        names = _times(question, name, f"W_{i}^{letter}")
-        numbers = _times(question, _board.matrix(matrix), _board.matrix(weights[index]))
-        lines.append(rf"{letter}_{i} = {names} = {numbers} = {_written(question, result)}")
+    for letter, result in zip("QKV", head[:3], strict=True):
+        name = "X" if letter == "Q" or question.context is None else "C"
+        matrix = question.x if name == "X" else question.tokens
+        names = times(question.layout, name, f"W_{i}^{letter}")
+        weights = _board.matrix(getattr(question, f"w_{letter.lower()}")[index])
+        numbers = times(question.layout, _board.matrix(matrix), weights)
+        lines.append(rf"{letter}_{i} = {names} = {numbers} = {written(question.layout, result)}")
     yield Step(
-        says=f"Head {i}: queries, keys and values, one of each per token; the first query is {_listed(head.q[0])}.",
+        says=f"Head {i}: queries, keys and values, one of each per token; the first query is {listed(head.q[0])}.",
         formula=r" \quad ".join(lines),
         value={"q": head.q, "k": head.k, "v": head.v},
     )
     divided = f", divided by the root of {width}, the number of products in each" if question.scaled else ""
-    over = rf"\frac{{1}}{{\sqrt{{{width}}}}} {_written(question, head.products)} = " if question.scaled else ""
+    over = rf"\frac{{1}}{{\sqrt{{{width}}}}} {written(question.layout, head.products)} = " if question.scaled else ""
     yield Step(
         says=f"Head {i}: every query times every key, {head.products[0][0]} for the first two{divided}.",
-        formula=rf"S_{i} = {_scores(question, str(i), str(width))} = {over}{_written(question, head.scores)}",
+        formula=rf"S_{i} = {_scores(question, str(i), str(width))} = {over}{written(question.layout, head.scores)}",
         value=head.scores,
     )
     yield Step(
         says=f"Head {i}: softmax over the keys of each query, so that its weights add up to 1. The first query gives "
         f"{max(head.weights[0]):.6g} to its best key.",
         formula=rf"{_first_weight(head, width if question.scaled else 1)}, \quad "
-        rf"A_{i} = {_written(question, head.weights)}",
+        rf"A_{i} = {written(question.layout, head.weights)}",
         value=head.weights,
-        figure=Heatmap(
-            title=f"Attention weights of head {i}",
-            values=tuple(map(tuple, head.weights)),
-            x_label="key",
-            y_label="query",
-        ),
+        figure=Heatmap(title=f"Weights of head {i}: query by key", values=tuple(map(tuple, head.weights))),
     )
     yield Step(
         says=f"Head {i}: mix the {len(head.v)} values with these weights: the output of head {i}.",
-        formula=rf"H_{i} = {_times(question, f'A_{i}', f'V_{i}')} = {_written(question, head.heads)}",
+        formula=rf"H_{i} = {times(question.layout, f'A_{i}', f'V_{i}')} = {written(question.layout, head.heads)}",
         value=head.heads,
     )
 
@@ -253,8 +230,8 @@ def _scaling_step(heads: list[Head]) -> Step:
         for power in (0.5, 0.0)
     )
     return Step(
-        says=f"What the division is for: the largest weights of the heads are {_listed(scaled)} with it and "
-        f"{_listed(plain)} without. The common mistake is to leave it out, or to divide by the root of the token's "
+        says=f"What the division is for: the largest weights of the heads are {listed(scaled)} with it and "
+        f"{listed(plain)} without. The common mistake is to leave it out, or to divide by the root of the token's "
         "width instead of the key's.",
         value={"with": scaled, "without": plain},
     )
@@ -271,16 +248,3 @@ def _first_weight(head: Head, square: int) -> str:
 def _scores(question: Question, index: str, width: str) -> str:
     product_of = rf"Q_{index} K_{index}^\top" if question.layout == "rows" else rf"K_{index}^\top Q_{index}"
     return rf"\frac{{{product_of}}}{{\sqrt{{{width}}}}}" if question.scaled else product_of
-
-
-def _times(question: Question, left: str, right: str) -> str:
-    """A product as it is written in the question's layout: transposing turns the order round."""
-    return f"{left} {right}" if question.layout == "rows" else f"{right} {left}"
-
-
-def _written(question: Question, matrix: Any) -> str:
-    return _board.matrix(question.turned(matrix))
-
-
-def _listed(values: Sequence[Any]) -> str:
-    return ", ".join(map(short, values))

@@ -28,7 +28,7 @@ KEPT = {"batch": "channel", "layer": "sample", "instance": "sample and channel"}
 """What there is one statistic for."""
 
 
-class Question(lessons.Question, validate_default=True):
+class Question(lessons.Question):
     """A tensor of shape (batch, channels, features)."""
 
     tensor: tuple[Matrix, ...] = exact(

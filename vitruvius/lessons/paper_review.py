@@ -56,8 +56,8 @@ class Sizes(NamedTuple):
 class Claim(NamedTuple):
     """Something the paper says that a command can look at."""
 
-    says: str
     command: str
+    says: str
     shows: str
 
 
@@ -68,27 +68,29 @@ REVIEW = {
         numbers, a class token and learned positions join them, and {depth} pre-norm layers follow: {millions:.1f}
         million parameters and {billions:.2f} billion multiply-adds per image in the network counted here. The main
         contribution is evidence, not a new layer: enough supervised pre-training replaces built-in knowledge of
-        images. Models are pre-trained on ImageNet (1.3 million images), ImageNet-21k (14 million) or JFT (303 million)
-        and fine-tuned, often at higher resolution. The largest, ViT-H/14, reaches 88.55 % on ImageNet and 77.63 % on
-        the 19 tasks of VTAB after 2,500 TPU-core-days, against 9,900 for the convolutional BiT-L. Pre-trained on
-        ImageNet only, the large models stay behind ResNets.
+        images. Models are pre-trained on ImageNet (1.3 million images), ImageNet-21k (14 million) or JFT (303 million;
+        section 4.1) and fine-tuned, often at higher resolution. The largest, ViT-H/14, reaches 88.55 % on ImageNet and
+        77.63 % on the 19 tasks of VTAB after 2,500 TPUv3-core-days; the convolutional BiT-L reaches 87.54 % and
+        76.29 % after 9,900 (Table 2). Pre-trained on ImageNet only, the large models stay behind ResNets (Figure 3).
     """,
     "strengths": """
         There is no new theory. The empirical step is large: at equal accuracy the models need two to four times less
-        pre-training compute than ResNets. The formulation is so plain that any Transformer code can be used; the image
-        enters through one matrix of {patch_dim} x {width}. Code and weights are public. The experiments are careful:
-        three data sizes with subsets, hybrids with convolutions, a controlled comparison of compute, and a look inside
-        at attention distance and position embeddings. For the community it joins the tools of vision and language.
+        pre-training compute than ResNets (section 4.4). The formulation is so plain that any Transformer code can be
+        used; the image enters through one matrix of {patch_dim} x {width}. Code and weights are public. The experiments
+        are careful: three data sizes with subsets, hybrids with convolutions, a controlled comparison of compute, and a
+        look inside at attention distance and position embeddings. For the community it joins the tools of vision and
+        language.
     """,
     "weaknesses": """
-        The headline result rests on a private data set that nobody else can use, and on budgets few have. The baselines
-        for small data could be stronger: later work (Touvron et al. 2021) trained such models well on ImageNet alone
-        with strong augmentation. Only classification is tried; detection and segmentation are missing, and
-        self-supervision stays a sketch, four points behind supervised pre-training. Choices such as the class token are
-        explained in the appendix only. The encoder is that of 2017, and Cordonnier et al. (2020) had already fed it
-        patches, though tiny ones. Products between tokens take {attention_share:.1%} of the work here, but
-        {doubled_share:.1%} at twice the resolution, which the paper hardly discusses. It matters all the same: whether
-        one general architecture serves every modality is a significant question.
+        The headline result rests on a private data set that nobody else can use, and on budgets few have; with the
+        public ImageNet-21k, ViT-L/16 ends at 85.30 % (Table 2). The baselines for small data could be stronger: later
+        work (Touvron et al. 2021) trained such models well on ImageNet alone with strong augmentation. Only
+        classification is tried; detection and segmentation are missing, and self-supervision stays a sketch: 79.9 %,
+        four points behind supervised pre-training (section 4.6). Choices such as the class token are explained in the
+        appendix only. The encoder is nearly that of 2017, and Cordonnier et al. (2020) had already fed it patches,
+        though tiny ones. Products between tokens take {attention_share:.1%} of the work here, but {doubled_share:.1%}
+        at twice the resolution, which the paper hardly discusses. It matters all the same: whether one general
+        architecture serves every modality is a significant question.
     """,
     "reflections": """
         Much of a course meets here. The patch map is a convolution whose stride is its kernel; attention is a graph
@@ -101,37 +103,37 @@ REVIEW = {
 }
 CLAIMS = (
     Claim(
-        "Attention reaches further in deeper layers, and some heads look across the image from the first layer on.",
         "vitruvius predict RUN IMAGE",
+        "Attention reaches further in deeper layers, and some heads look across the image from the first layer on.",
         "distance.png: mean attention distance per head and layer",
     ),
     Claim(
-        "Learned positions resemble those of patches that are near, or in the same row or column.",
         "vitruvius predict RUN IMAGE",
+        "Learned positions resemble those of patches that are near, or in the same row or column.",
         "positions.png: cosine similarity of the position embeddings",
     ),
     Claim(
-        "The class token attends to what the image shows.",
         "vitruvius predict RUN IMAGE",
+        "The class token attends to what the image shows.",
         "the attention overlay by rollout",
     ),
     Claim(
-        "Positions matter, their kind hardly does.",
         "vitruvius train --set positions=none",
+        "Positions matter, their kind hardly does.",
         "test_accuracy, against positions=learned and positions=sinusoidal",
     ),
     Claim(
-        "A class token and the mean of the patches serve equally well.",
         "vitruvius train --set pooling=mean",
+        "A class token and the mean of the patches serve equally well.",
         "test_accuracy, against pooling=cls",
     ),
     Claim(
-        "Guessing masked patches is useful pre-training.",
         "vitruvius pretrain --model vit --objective mask --data mnist",
+        "Guessing masked patches is useful pre-training.",
         "then vitruvius train --init RUN, against training from scratch",
     ),
-    Claim("Embedding patches is a strided convolution.", "vitruvius explain patches", "both give the same tokens"),
-    Claim("The sizes and costs quoted here.", "vitruvius list presets", "parameters and multiply-adds"),
+    Claim("vitruvius explain patches", "Embedding patches is a strided convolution.", "both give the same tokens"),
+    Claim("vitruvius list presets", "The sizes and costs quoted here.", "parameters and multiply-adds"),
 )
 
 
@@ -150,11 +152,11 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     sections = _review(arch, sizes)
     for title, text in sections.items():
         yield Step(says=f"{title.capitalize()}. {text}")
-    for number, claim in enumerate(CLAIMS, 1):
-        says = (
-            f"Claim {number} of {len(CLAIMS)} that can be measured here: {claim.says} {claim.command}: {claim.shows}."
-        )
-        yield Step(says=says, value=claim._asdict())
+    yield Step(
+        says=f"{len(CLAIMS)} of the claims can be looked at here: the answer lists each with the command that measures "
+        "it and what to look for. RUN is a folder that vitruvius train has written.",
+        value=len(CLAIMS),
+    )
     words = len(" ".join(sections.values()).split())
     claims = [claim._asdict() for claim in CLAIMS]
     yield Answer(fields={**sections, "sizes": sizes._asdict(), "words": words, "claims": claims})

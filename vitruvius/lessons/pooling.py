@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Pictures
-from vitruvius.lessons import Answer, Matrix, Proof, Step, _board, exact
+from vitruvius.lessons import Answer, Matrix, Proof, Step, _board, _shapes, exact
 from vitruvius.lessons._proofs import agree
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Pool(NamedTuple):
         return [[self.value(self.window(matrix, top, left)) for left in columns] for top in self.starts(len(matrix))]
 
 
-class Question(lessons.Question, validate_default=True):
+class Question(lessons.Question):
     """Matrices and the window that pools them."""
 
     matrix: Matrix | tuple[Matrix, ...] = exact((FRAMED, RING))
@@ -61,12 +61,9 @@ class Question(lessons.Question, validate_default=True):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         for matrix in self.matrices:
-            widths = sorted({len(row) for row in matrix})
-            if len(widths) != 1:
-                raise ValueError(f"matrix has rows of {widths} entries: it needs rows of one length")
-            if self.size > min(len(matrix), *widths) or max(len(matrix), *widths) > LARGEST:
-                needs = f"it needs {self.size} (the size) to {LARGEST} rows and columns"
-                raise ValueError(f"matrix is {len(matrix)} x {widths[0]}: {needs}")
+            sides = _shapes.matrix("matrix", matrix, (LARGEST, LARGEST))
+            if self.size > min(sides):
+                raise ValueError(f"matrix is {sides[0]} x {sides[1]}: it needs at least {self.size} (size) of each")
         return self
 
     @property

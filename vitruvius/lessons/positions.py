@@ -14,20 +14,19 @@ from pydantic import Field, model_validator
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Heatmap
-from vitruvius.lessons import Answer, Matrix, Proof, Step, _board, exact
+from vitruvius.lessons import Answer, Matrix, Proof, Step, _board, _shapes, exact
 from vitruvius.lessons._proofs import agree
 
 if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 SUBJECT = "attention"
-LARGEST = 64
 """Tokens, and entries of a token."""
 SAME = 1e-9
 """Difference, as part of the largest entry, up to which two outputs count as equal."""
 
 
-class Question(lessons.Question, validate_default=True):
+class Question(lessons.Question):
     """Four tokens of width 4 and a reordering of them."""
 
     x: Matrix = exact(((1, 0, 2, 1), (0, 1, 1, 0), (2, 1, 0, 0), (1, 1, 0, 2)))
@@ -38,9 +37,7 @@ class Question(lessons.Question, validate_default=True):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        width = len(self.x[0]) if self.x else 0
-        if {len(row) for row in self.x} != {width} or not 1 <= width <= LARGEST or not 2 <= len(self.x) <= LARGEST:
-            raise ValueError(f"x has {len(self.x)} rows: it needs 2 to {LARGEST}, all of one length up to {LARGEST}")
+        _, width = _shapes.matrix("x", self.x, least=2)
         if width % 2:
             raise ValueError(f"x has {width} columns: it needs an even number, a sine and a cosine each")
         if sorted(self.places) != list(range(len(self.x))) or self.places == sorted(self.places):
@@ -121,7 +118,8 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
 
 def _order_steps(question: Question, gaps: dict[str, float]) -> Iterator[Step]:
     yield Step(
-        says=f"Reorder the {len(question.x)} tokens as {question.places}. Every sum over tokens has the same terms in "
+        says=f"Reorder the {len(question.x)} tokens as {question.places}, counted from 0. Every sum over tokens has "
+        "the same terms in "
         f"another order, so the outputs are the same vectors, reordered: the difference is {gaps['without']:.1g}, "
         "rounding. For a set of things that is what one wants, and no positions are needed.",
         formula=r"f(\Pi x) = \Pi f(x)",

@@ -21,7 +21,7 @@ SUBJECT = "zero-cost ranking"
 MOST = 500
 
 
-class Question(lessons.Question, validate_default=True):
+class Question(lessons.Question):
     """One proxy score and one accuracy per network."""
 
     proxy: Vector = exact((120, 95, 140, 95, 160, 110))

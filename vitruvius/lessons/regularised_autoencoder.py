@@ -13,23 +13,24 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, model_validator
 
 from vitruvius import lessons
-from vitruvius.core.blocks import Lines, Series
-from vitruvius.lessons import Answer, Exact, Proof, Step, Vector
-from vitruvius.lessons._board import number, row
+from vitruvius.lessons import Answer, Exact, Proof, Step, Vector, exact
+from vitruvius.lessons._board import number, row, surd
+from vitruvius.lessons._curves import curves
+from vitruvius.lessons._exact import root
 from vitruvius.lessons._proofs import agree, holds
+from vitruvius.lessons._tensors import tensor
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
 SUBJECT = "autoencoders"
-FEATURES = 16
 EPOCHS = 120
 
 
 class Question(lessons.Question):
     """The eigenvalues of XX'/n, a latent size, and the weight of the penalty."""
 
-    eigenvalues: Vector = (Fraction(9), Fraction(4), Fraction(1))
+    eigenvalues: Vector = exact((9, 4, 1))
     latent: int = Field(2, ge=1)
     weight: Exact = Fraction(1, 4)
     """Lambda."""
@@ -37,12 +38,15 @@ class Question(lessons.Question):
     @model_validator(mode="after")
     def _fits(self) -> "Question":
         features = len(self.eigenvalues)
-        if not self.latent <= features <= FEATURES:
-            raise ValueError(f"eigenvalues has {features} entries, it needs {self.latent} (latent) to {FEATURES}")
+        if not self.latent <= features <= 16:
+            raise ValueError(f"eigenvalues has {features} entries, it needs {self.latent} (latent) to 16")
         if min(self.eigenvalues) < 0 or max(self.eigenvalues) == 0:
             raise ValueError(f"eigenvalues has {min(self.eigenvalues)}: variances are not negative, and not all 0")
         if self.weight <= 0:
             raise ValueError(f"weight is {self.weight}, it must be positive: at 0 the weights are not determined")
+        sizes = sorted((self.weight, *filter(None, self.eigenvalues)))
+        if sizes[-1] > 10**6 * sizes[0]:
+            raise ValueError(f"eigenvalues and weight reach from {sizes[0]} to {sizes[-1]}: at most a million times")
         return self
 
 
@@ -63,11 +67,11 @@ def solve(question: Question) -> Iterator[Step | Answer]:
         formula=r"p_i = \max(0, 1 - \lambda / \sigma_i^2): \quad " + r", \quad ".join(terms),
         value=shares,
     )
-    roots, written = zip(*map(_root, shares), strict=True)
+    roots = [root(share) for share in shares]
     yield Step(
         says="Both matrices have the singular values sqrt(p): W2 = U diag(s) Q' and W1 = W2'. The rotation Q is free, "
         f"so even now the {k} columns of W2 need not be principal directions.",
-        formula=rf"s = {row(written)} = {row([float(root) for root in roots])}",
+        formula=rf"s = {row([surd(share) for share in shares])} = {row([float(size) for size in roots])}",
         value=roots,
     )
     costs = [2 * weight - weight**2 / value if share else value for value, share in zip(values, shares, strict=False)]
@@ -82,14 +86,14 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     yield _recipe(question)
     yield _followed(question, float(minimum))
     deviation = max(1 - share for share in shares)
-    yield Answer(fields={"singular_values": list(roots), "minimum": minimum, "orthonormality": deviation})
+    yield Answer(fields={"singular_values": roots, "minimum": minimum, "orthonormality": deviation})
 
 
 def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     """Autograd at the claimed weights, training from a random start, and one step of the recipe."""
     import torch
 
-    sizes = torch.tensor([float(size) for size in answer["singular_values"]], dtype=torch.float64)
+    sizes = tensor(answer["singular_values"])
     w1_km = torch.eye(question.latent, len(question.eigenvalues), dtype=torch.float64) * sizes[:, None]
     w1_km, w2_mk = w1_km.clone().requires_grad_(), w1_km.T.clone().requires_grad_()
     value = _objective(question, w1_km, w2_mk)
@@ -110,34 +114,17 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
 
 
 def _orthonormality(values: list[Fraction], shares: list[Fraction]) -> Step:
-    weights = tuple(10 ** (place / 20) for place in range(-80, 31))
-    curves = (
-        (f"variance {float(value):.4g}", tuple(sqrt(max(0.0, 1 - x / float(value))) for x in weights))
-        for value in values
-        if value
-    )
+    weights = [10 ** (place / 20) for place in range(-80, 31)]
+    known = [float(value) for value in values if value]
+    sizes = {f"variance {value:.4g}": [sqrt(max(0.0, 1 - x / value)) for x in weights] for value in known}
     return Step(
         says="So a small lambda does favour orthonormal columns, but exactly only in the limit: W2'W2 has the "
         "eigenvalues p, up to lambda / sigma^2 away from 1. The argument by the minimum of s^2 + 1/s^2 takes W2 W1 "
         f"for a projection, which it is not at this lambda: its weakest direction keeps {float(min(shares)):.6g}.",
         formula=r"\lVert W_2^T W_2 - I \rVert_2 = \min(1, \lambda / \sigma_k^2) = " + number(1 - min(shares)),
         value=1 - min(shares),
-        figure=Lines(
-            title="Orthonormal only in the limit",
-            series=tuple(Series(name=name, x=weights, y=y) for name, y in curves),
-            x_label="lambda",
-            y_label="singular value",
-            log_x=True,
-        ),
+        figure=curves("Orthonormal only in the limit", sizes, weights, ("lambda", "singular value"), log="x"),
     )
-
-
-def _root(value: Fraction) -> tuple[Fraction | float, str]:
-    """The square root, exact where it is rational, and how it is written."""
-    import sympy
-
-    root = sympy.sqrt(sympy.Rational(value.numerator, value.denominator))
-    return Fraction(int(root.p), int(root.q)) if root.is_Rational else float(root), sympy.latex(root)
 
 
 def _recipe(question: Question) -> Step:
@@ -162,7 +149,7 @@ def _data(question: Question) -> "Tensor":
     """Centred samples with these eigenvalues: a step along each axis, and back; (m, 2m)."""
     import torch
 
-    values = torch.tensor(sorted(map(float, question.eigenvalues), reverse=True), dtype=torch.float64)
+    values = tensor(sorted(question.eigenvalues, reverse=True))
     half = (len(values) * values).sqrt().diag()
     return torch.cat([half, -half], 1)
 
@@ -201,20 +188,13 @@ def _followed(question: Question, minimum: float) -> Step:
         decay.step()
         reached.append(_objective(question, *(weight.detach() for weight in model.parameters())).item())
     sizes = torch.linalg.svdvals(list(model.parameters())[1].detach()).tolist()
-    epochs = tuple(float(epoch) for epoch in range(1, EPOCHS + 1))
-    curves = {"SGD": tuple(reached), "closed form": (minimum,) * EPOCHS}
+    shown, epochs = {"SGD": reached, "closed form": [minimum] * EPOCHS}, range(1, EPOCHS + 1)
     return Step(
         says=f"Followed for {EPOCHS} epochs on {data_mn.shape[1]} samples with these eigenvalues, the recipe ends at "
         f"{reached[-1]:.6g} against {minimum:.6g}, its decoder with these singular values.",
         formula=rf"s_{{\mathrm{{trained}}}} = {row(sizes)}",
         value={"objective": reached[-1], "singular_values": sizes},
-        figure=Lines(
-            title="SGD against the closed form",
-            series=tuple(Series(name=name, x=epochs, y=y) for name, y in curves.items()),
-            x_label="epoch",
-            y_label="objective",
-            log_y=True,
-        ),
+        figure=curves("SGD against the closed form", shown, epochs, ("epoch", "objective"), log="y"),
     )
 
 

@@ -13,8 +13,9 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from vitruvius import lessons
-from vitruvius.core.blocks import Lines, Series
 from vitruvius.lessons import Answer, Exact, Proof, Step, Vector, _board, exact
+from vitruvius.lessons._curves import curves
+from vitruvius.lessons._exact import root
 from vitruvius.lessons._proofs import agree, within
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ KEYS, DRAWS, DIMS = 16, 200, (1, 4, 16, 64, 256, 1024)
 """The demonstration: softmax over this many keys, this often, in these dimensions."""
 
 
-class Question(lessons.Question, validate_default=True):
+class Question(lessons.Question):
     """Queries and keys whose entries are normal; the default is the standard normal of 64 dimensions."""
 
     mean: Exact | Vector = exact(0)
@@ -48,6 +49,8 @@ class Question(lessons.Question, validate_default=True):
             raise ValueError(f"mean has {len(self.mean)} entries: it needs one number or {self.dim}, as dim says")
         if self.sigma <= 0:
             raise ValueError(f"sigma is {self.sigma}: it needs a number above 0")
+        if max(map(abs, self.means)) > 1000 * self.sigma:
+            raise ValueError(f"mean has {max(map(abs, self.means))}: it needs at most 1000 sigma, {1000 * self.sigma}")
         return self
 
     @property
@@ -85,13 +88,13 @@ def solve(question: Question) -> Iterator[Step | Answer]:
         rf"{dim} \cdot {_board.number(sigma**4)} = {_board.number(variance)}",
         value=variance,
     )
-    scale = _root(variance)
-    simplified = sympy.latex(sympy.sqrt(sympy.Rational(variance.numerator, variance.denominator)))
+    scale = root(variance)
+    rounded = "" if isinstance(scale, Fraction) else rf" \approx {scale:.6g}"
     yield Step(
         says=f"Dividing by s divides the variance by s squared, so s = {float(scale):.6g} makes it 1. The root of d, "
         f"as in attention, leaves {float(variance / dim):.6g} (1 for mean 0 and deviation 1); dividing by d "
         f"itself would leave {float(variance / dim**2):.6g}." + _shared_part(square * sigma**2),
-        formula=rf"s = \sqrt{{{_board.number(variance)}}} = {simplified} \approx {float(scale):.6g}",
+        formula=rf"s = \sqrt{{{_board.number(variance)}}} = {_board.surd(variance)}{rounded}",
         value=scale,
     )
     yield from _saturation(float(sigma))
@@ -101,8 +104,10 @@ def solve(question: Question) -> Iterator[Step | Answer]:
 def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     """Gauss-Hermite quadrature of one term, exact for polynomials, and a simulation of the whole product."""
     expectation, variance = map(sum, zip(*(_moments(mean, question.sigma) for mean in question.means), strict=True))
-    found = {"expectation": expectation, "variance": variance, "scale": math.sqrt(variance)}
-    yield agree("expectation, variance and scale", "Gauss-Hermite quadrature", answer.fields, found)
+    root_of = math.sqrt(variance)
+    found = {"expectation": expectation / root_of, "variance": variance, "scale": root_of}
+    claimed = answer.fields | {"expectation": float(answer["expectation"]) / root_of}  # rounding is as the deviation
+    yield agree("expectation, variance and scale", "Gauss-Hermite quadrature", claimed, found)
     rng, draws = np.random.default_rng(0), max(2_000_000 // question.dim, 500)
     means, sigma = np.array(question.means, float), float(question.sigma)
     q, k = (means + sigma * rng.standard_normal((draws, question.dim)) for _ in range(2))
@@ -130,14 +135,12 @@ def _saturation(sigma: float) -> Iterator[Step]:
         ("largest weight", "Large scores make softmax choose: without scaling one key takes nearly everything"),
         ("gradient", "A choice has no slope: the derivative of the weights with respect to the scores dies out"),
     ):
-        series = tuple(Series(name=name, x=DIMS, y=tuple(found[name][quantity])) for name in found)
+        shown = {name: values[quantity] for name, values in found.items()}
         yield Step(
             says=f"{why}. Over {KEYS} keys of mean 0, averaged over {DRAWS} draws, the {quantity} at dimension "
             f"{DIMS[-1]} is {plain[quantity][-1]:.4g} without scaling and {scaled[quantity][-1]:.4g} with it.",
-            value={name: values[quantity] for name, values in found.items()},
-            figure=Lines(
-                title=f"Softmax over {KEYS} keys", series=series, x_label="dimension", y_label=quantity, log_x=True
-            ),
+            value=shown,
+            figure=curves(f"Softmax over {KEYS} keys", shown, DIMS, ("dimension", quantity), log="x"),
         )
 
 
@@ -165,9 +168,3 @@ def _moments(mean: Fraction, sigma: Fraction) -> tuple[float, float]:
     weights, x = weights / weights.sum(), float(mean) + float(sigma) * nodes
     expected = weights @ np.outer(x, x) @ weights
     return expected, weights @ (np.outer(x, x) - expected) ** 2 @ weights
-
-
-def _root(value: Fraction) -> Fraction | float:
-    """A square root, exact where it is rational."""
-    root = Fraction(math.isqrt(value.numerator), math.isqrt(value.denominator))
-    return root if root**2 == value else math.sqrt(value)

@@ -14,8 +14,8 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from vitruvius import lessons
-from vitruvius.core.blocks import Lines, Series
-from vitruvius.lessons import Answer, Exact, Matrix, Proof, Step, Vector, _board, exact
+from vitruvius.lessons import Answer, Exact, Matrix, Proof, Step, Vector, _board, _shapes, exact
+from vitruvius.lessons._curves import curves
 from vitruvius.lessons._proofs import agree
 
 if TYPE_CHECKING:
@@ -26,12 +26,11 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 SUBJECT = "attention"
-LARGEST = 64
 """Queries, keys, scales, and entries of a vector."""
 HARD, SOFT = "hard attention, self or cross", "soft attention, self or cross"
 
 
-class Question(lessons.Question, validate_default=True):
+class Question(lessons.Question):
     """Two queries over three keys of length 4."""
 
     q: Matrix = exact(((2, 0, 1, 0), (0, 3, 0, 1)))
@@ -44,15 +43,9 @@ class Question(lessons.Question, validate_default=True):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        keys, dim, out = max(len(self.k), 2), max(map(len, self.k), default=1), max(map(len, self.v), default=1)
-        for field, rows, width in (("k", keys, dim), ("v", keys, out), ("q", max(len(self.q), 1), dim)):
-            matrix = getattr(self, field)
-            widths = sorted({len(row) for row in matrix})
-            if len(matrix) != rows or widths != [width] or not 1 <= width <= LARGEST or rows > LARGEST:
-                needs = f"it needs {rows} of length {width}, at most {LARGEST} of each"
-                raise ValueError(f"{field} has {len(matrix)} vectors of lengths {widths}: {needs}")
-        if not 1 <= len(self.betas) <= LARGEST or min(self.betas) < 0 or max(self.betas) > 10**6:
-            needs = f"it needs 1 to {LARGEST} numbers from 0 to a million"
+        _shapes.attended(self, ("q", "k", "v"), keys=2)
+        if not 1 <= len(self.betas) <= _shapes.LARGEST or min(self.betas) < 0 or max(self.betas) > 10**6:
+            needs = f"it needs 1 to {_shapes.LARGEST} numbers from 0 to a million"
             raise ValueError(f"betas has {', '.join(map(str, self.betas)) or 'nothing'}: {needs}")
         return self
 
@@ -126,7 +119,8 @@ def _output_step(question: Question, output: list[list[float]], entropies: list[
     return Step(
         says=f"Each column of the output mixes the {len(question.v)} values with the softargmax of the scaled scores. "
         f"At the last scale, {beta}, the mean entropy of the weights is {np.mean(entropies[-1]):.4g} nats; "
-        f"{len(question.v)} equal weights would have {math.log(len(question.v)):.4g}.",
+        f"{len(question.v)} equal weights would have {math.log(len(question.v)):.4g}. The answer lists "
+        "the columns, one output per query.",
         formula=rf"H = V \operatorname{{softargmax}}_\beta(K^T Q) = {_board.matrix(list(zip(*output, strict=True)))}"
         rf" \quad (\beta = {_board.number(beta)})",
         value=output,
@@ -136,13 +130,13 @@ def _output_step(question: Question, output: list[list[float]], entropies: list[
 def _curve_step(question: Question, score: "Array") -> Step:
     top = max(*map(float, question.betas), 1.0)
     grid = [top * part / 40 for part in range(41)]
-    curves = np.array([_entropy(_softargmax(score, beta)) for beta in grid]).T
-    series = tuple(Series(name=f"query {i}", x=tuple(grid), y=tuple(y)) for i, y in enumerate(curves.tolist(), 1))
+    entropies = np.array([_entropy(_softargmax(score, beta)) for beta in grid]).T
+    named = {f"query {number}": spread for number, spread in enumerate(entropies.tolist(), 1)}
     return Step(
         says="A larger scale widens the gaps between scores, so weight moves to the best key and the entropy falls, "
-        f"for query 1 from {curves[0, 0]:.4g} at 0 to {curves[0, -1]:.4g} at {top:g}.",
-        value={"betas": grid, "entropies": curves.tolist()},
-        figure=Lines(title="How spread the weights are", series=series, x_label="beta", y_label="entropy in nats"),
+        f"for query 1 from {entropies[0, 0]:.4g} at 0 to {entropies[0, -1]:.4g} at {top:g}.",
+        value={"betas": grid, "entropies": entropies.tolist()},
+        figure=curves("How spread the weights are", named, grid, ("beta", "entropy in nats")),
     )
 
 
@@ -187,7 +181,7 @@ def _dense_step(v: "Array", best: "Array") -> Step:
         f"preserve value {first + 1} its block must be the identity and the rest 0; to diffuse, all blocks must be the "
         f"identity over {keys}. Both are fixed once trained: asked for the last query's value, the first is off by "
         f"{off:.4g}, while attention chooses by content.",
-        formula=rf"W_{{\text{{preserve}}}} = [\,0, \dots, I, \dots, 0\,], \quad W_{{\text{{diffuse}}}} = "
+        formula=rf"\text{{preserve: }} W = [\,0, \dots, I, \dots, 0\,], \quad \text{{diffuse: }} W = "
         rf"\frac{{1}}{{{keys}}} [\,I, \dots, I\,]",
         value={"weights": keys * length**2, "error": off},
     )

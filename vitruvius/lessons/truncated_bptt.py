@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Lines, Series
-from vitruvius.lessons import Answer, Exact, Matrix, Proof, Step, _board, exact
+from vitruvius.lessons import Answer, Exact, Matrix, Proof, Step, _board, _shapes, exact
 from vitruvius.lessons._proofs import agree, holds
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ LAG, WINDOW, UPDATES = 3, 2, 400
 """The copy task: the first of LAG + 1 bits is asked for at the end; the short gradient sees WINDOW time steps."""
 
 
-class Question(lessons.Question, validate_default=True):
+class Question(lessons.Question):
     """A net, a sequence and the window; a scalar model for the bias."""
 
     steps: Annotated[int, Field(ge=1, le=LONGEST)] = 2
@@ -46,20 +46,7 @@ class Question(lessons.Question, validate_default=True):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        hidden, outputs, times = len(self.w), len(self.v), len(self.inputs)
-        columns = len(self.w[0]) if self.w else 0
-        if not (1 <= times <= LONGEST and min(hidden, columns) >= 1 and max(hidden, columns, outputs) <= WIDEST):
-            raise ValueError(
-                f"inputs has {times} time steps, w {hidden} x {columns} and v {outputs} rows: "
-                f"needs 1 to {LONGEST} time steps and 1 to {WIDEST} inputs, hidden units and outputs"
-            )
-        needs = {"w": (hidden, columns), "u": (hidden, hidden), "v": (outputs, hidden)}
-        for field, (rows, width) in {**needs, "inputs": (times, columns), "targets": (times, outputs)}.items():
-            matrix = getattr(self, field)
-            widths = {len(row) for row in matrix}
-            if len(matrix) != rows or widths != {width}:
-                has = f"{len(matrix)} x {' or '.join(map(str, sorted(widths))) or 0}"
-                raise ValueError(f"{field} is {has}: needs {rows} x {width}")
+        _shapes.recurrent(self, LONGEST, WIDEST)
         if abs(self.memory) > 2:
             raise ValueError(f"memory is {self.memory}: needs a number from -2 to 2")
         return self

@@ -13,16 +13,15 @@ from pydantic import model_validator
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Bars, Panels
-from vitruvius.lessons import Answer, Matrix, Proof, Step, Vector, _board, exact
+from vitruvius.lessons import Answer, Matrix, Proof, Step, Vector, _board, _shapes, exact
 from vitruvius.lessons._exact import log_softmax, softmax
 from vitruvius.lessons._proofs import agree
 
 SUBJECT = "zero-cost ranking"
-LARGEST = 64
 PARAMETERS = ("w1", "b1", "w2", "b2")
 
 
-class Question(lessons.Question, validate_default=True):
+class Question(lessons.Question):
     """A small classifier at initialisation, and one minibatch with its labels."""
 
     w1: Matrix = exact(((1, -1), (0.5, 1), (-1, 0.5)))
@@ -38,15 +37,12 @@ class Question(lessons.Question, validate_default=True):
     def _fits(self) -> Self:
         hidden, classes, samples = len(self.b1), len(self.b2), len(self.x)
         inputs = len(self.x[0]) if self.x else 0
-        if not 1 <= min(hidden, classes, samples, inputs) <= max(hidden, classes, samples, inputs) <= LARGEST:
+        if not 1 <= min(hidden, classes, samples, inputs) <= max(hidden, classes, samples, inputs) <= _shapes.LARGEST:
             sizes = f"{samples} samples of {inputs} inputs, {hidden} hidden units, {classes} classes"
-            raise ValueError(f"x, b1 and b2 give {sizes}: each needs 1 to {LARGEST}")
+            raise ValueError(f"x, b1 and b2 give {sizes}: each needs 1 to {_shapes.LARGEST}")
         needs = {"w1": (hidden, inputs), "w2": (classes, hidden), "x": (samples, inputs)}
-        for field, (rows, columns) in needs.items():
-            lengths = [len(row) for row in getattr(self, field)]
-            if lengths != [columns] * rows:
-                has = f"{len(lengths)} rows of {' or '.join(map(str, sorted(set(lengths))))} entries"
-                raise ValueError(f"{field} has {has}: needs {rows} of {columns}")
+        for field, size in needs.items():
+            _shapes.exactly(field, getattr(self, field), *size)
         if len(self.y) != samples or not all(0 <= label < classes for label in self.y):
             raise ValueError(f"y is {list(self.y)}: needs {samples} classes from 0 to {classes - 1}")
         return self

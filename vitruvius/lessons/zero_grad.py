@@ -8,15 +8,15 @@ from cmath import phase
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
-from math import acos, pi
+from math import asin, pi
 from typing import Any
 
 from pydantic import Field, model_validator
 
 from vitruvius import lessons
-from vitruvius.core.blocks import Lines, Series
 from vitruvius.lessons import Answer, Exact, Proof, Step
 from vitruvius.lessons._board import number, row
+from vitruvius.lessons._curves import curves
 from vitruvius.lessons._proofs import agree, holds
 
 SUBJECT = "training"
@@ -30,7 +30,7 @@ PATCH = """\
      loss.backward()
      optimizer.step()
 """
-EQUIVALENT = "SGD with momentum 1: nothing brakes"
+EQUIVALENT = {"optimiser": "SGD with momentum 1: nothing brakes", "momentum": 1}
 DRAWN, LONG, NETWORK_STEPS = 40, 200, 300
 
 
@@ -82,7 +82,7 @@ def solve(question: Question) -> Iterator[Step | Answer]:
         formula=rf"w_{{\mathrm{{with}}}} = {row(iterates['with'])}, \quad "
         rf"w_{{\mathrm{{without}}}} = {row(iterates['without'])}",
         value=iterates,
-        figure=_curves("The same start", {name: [float(w) for w in run] for name, run in runs.items()}, "w"),
+        figure=curves("The same start", runs, range(DRAWN + 1), ("step", "w")),
     )
     root, period = _motion(float(pace))
     swing = f"and one swing takes {period:.4g} steps" if period else "and the distance grows without end"
@@ -97,7 +97,7 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     noisy = _noisy(question)
     yield _kicked(question, noisy)
     yield _network()
-    equivalent = {"optimiser": EQUIVALENT, "momentum": 1, "root": root, "period": period}
+    equivalent = EQUIVALENT | {"root": root, "period": period}
     yield Answer(fields={"iterates": iterates, "equivalent": equivalent, "noisy": noisy, "patch": PATCH})
 
 
@@ -109,12 +109,7 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     yield agree("equivalent", "the patched loop with that momentum", answer["iterates"]["without"], heavy)
     roots = _roots(question)
     turns = [2 * pi / abs(phase(root)) for root in roots if root.imag]
-    found = {
-        "optimiser": EQUIVALENT,
-        "momentum": 1,
-        "root": max(map(abs, roots)),
-        "period": turns[0] if turns else None,
-    }
+    found = EQUIVALENT | {"root": max(map(abs, roots)), "period": turns[0] if turns else None}
     yield agree("motion", "roots by sympy", answer["equivalent"], found)
     yield agree("noisy", "sum of squared impulse responses", answer["noisy"], _responses(question), 1e-8)
     yield holds("patch", "the patched loop is the one that was run", answer["patch"] == PATCH, "it moves 1 line")
@@ -144,7 +139,7 @@ def _iterates(question: Question, zeroed: bool) -> list[Fraction]:
 def _motion(pace: float) -> tuple[float, float | None]:
     """The size of the larger root of z^2 - (2 - pace) z + 1, and the steps of one swing if the roots are complex."""
     if pace < 4:
-        return 1, 2 * pi / acos(1 - pace / 2)
+        return 1, pi / asin(pace**0.5 / 2)
     return (pace - 2 + (pace * (pace - 4)) ** 0.5) / 2, None
 
 
@@ -167,21 +162,17 @@ def _noisy(question: Question) -> dict[str, float]:
     return found
 
 
-def _curves(title: str, curves: dict[str, list[float]], label: str) -> Lines:
-    series = (Series(name=name, x=tuple(map(float, range(len(y)))), y=tuple(y)) for name, y in curves.items())
-    return Lines(title=title, series=tuple(series), x_label="step", y_label=label)
-
-
 def _network() -> Step:
     runs = {(rate, fixed): _network_losses(rate, fixed) for rate in (0.3, 0.01) for fixed in (True, False)}
     end = {key: losses[-1] for key, losses in runs.items()}
+    shown = {"patched": runs[0.3, True], "as it was": runs[0.3, False]}
     return Step(
         says=f"A small network, {NETWORK_STEPS} steps: at learning rate 0.3 the patched loop ends at loss "
         f"{end[0.3, True]:.4g}, the other at {end[0.3, False]:.4g}. At 0.01 the bug even looks like help, "
         f"{end[0.01, False]:.4g} against {end[0.01, True]:.4g}, for momentum speeds up the start: a falling loss does "
         "not acquit a loop. The patch moves one line: gradients are cleared at the top of every round.",
         value=PATCH,
-        figure=_curves("A network, rate 0.3", {"patched": runs[0.3, True], "as it was": runs[0.3, False]}, "loss"),
+        figure=curves("A network, rate 0.3", shown, range(NETWORK_STEPS), ("step", "loss")),
     )
 
 
@@ -240,9 +231,8 @@ def _ran(question: Question, fixed: bool, momentum: float) -> list[float]:
 def _roots(question: Question) -> list[complex]:
     import sympy
 
-    z = sympy.Symbol("z")
-    middle = 2 - sympy.Rational(str(question.rate * question.curvature))
-    return [complex(root) for root in sympy.roots(z**2 - middle * z + 1, z)]
+    z, pace = sympy.Symbol("z"), sympy.Rational(str(question.rate * question.curvature))
+    return [complex(root) for root in sympy.roots(z**2 - (2 - pace) * z + 1, z)]
 
 
 @lru_cache(maxsize=8)

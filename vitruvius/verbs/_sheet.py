@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from vitruvius.core import plugins, render
-from vitruvius.core.blocks import Block, Figure, Formula, Text
+from vitruvius.core.blocks import Block, Cell, Figure, Formula, Table, Text
 from vitruvius.core.records import Result
 from vitruvius.lessons import SUBJECTS, Proof, Step, _board
 
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 Chapters = Mapping[str, Sequence[Block]]
 """The blocks of one lesson, or of many, by name."""
+LONGEST = 12
+"""Entries of a vector that are written out."""
+LONG_WORDS = 100
+"""Characters from which words are a paragraph."""
 ENDINGS = {"text": ".txt", "markdown": ".md", "latex": ".tex", "html": ".html", "json": ".json"}
 
 
@@ -29,15 +33,17 @@ def step_blocks(number: int, step: Step) -> Iterator[Block]:
     yield Text(text="")
 
 
-def answer_blocks(fields: Mapping[str, Any]) -> Iterator[Block]:
-    """The answer in the order of its fields: numbers and matrices as formulas, words as text."""
+def answer_blocks(fields: Mapping[str, Any], steps: Sequence[Step]) -> Iterator[Block]:
+    """The answer in the order of its fields: numbers and matrices as formulas, words as text, records as tables."""
     yield Text(text="Answer", style="title")
     pieces = [piece for name, value in fields.items() for piece in _pieces(name, value)]
-    for in_words, group in groupby(pieces, key=lambda piece: piece.in_words):
-        if in_words:
-            yield from (Text(text=f"{piece.name}: {piece.written}") for piece in group)
-        else:
+    for kind, group in groupby(pieces, key=lambda piece: piece.kind):
+        if kind == "formula":
             yield Formula(latex=r", \quad ".join(f"{_symbol(piece.name)} = {piece.written}" for piece in group))
+        elif kind == "table":
+            yield from (_table(piece) for piece in group)
+        else:
+            yield from (Text(text=f"{piece.name}:{_told(piece.written, steps)}") for piece in group)
     yield Text(text="")
 
 
@@ -51,7 +57,7 @@ def proof_blocks(proofs: Iterable[Proof]) -> Iterator[Block]:
 def blocks(worked: "Worked") -> list[Block]:
     """A whole lesson."""
     steps = [block for number, step in enumerate(worked.steps, 1) for block in step_blocks(number, step)]
-    return [summary(worked.lesson), *steps, *answer_blocks(worked.answer), *proof_blocks(worked.checks)]
+    return [summary(worked.lesson), *steps, *answer_blocks(worked.answer, worked.steps), *proof_blocks(worked.checks)]
 
 
 def summary(lesson: str) -> Text:
@@ -111,8 +117,8 @@ class Piece(NamedTuple):
     """A part of an answer as it is written down."""
 
     name: str
-    written: str
-    in_words: bool = False
+    written: Any
+    kind: Literal["formula", "words", "table"] = "formula"
 
 
 def _pieces(name: str, value: Any) -> Iterator[Piece]:
@@ -124,16 +130,40 @@ def _pieces(name: str, value: Any) -> Iterator[Piece]:
     elif _is_number(value):
         yield Piece(name, _board.number(value))
     elif not isinstance(value, list | tuple):
-        yield Piece(name, render.cell(value), in_words=True)
-    elif all(isinstance(item, str | None) for item in value):
-        yield Piece(name, ", ".join(map(str, value)), in_words=True)
+        yield Piece(name, render.cell(value), "words")
+    elif all(isinstance(item, str | bool | None) for item in value):
+        yield Piece(name, ", ".join(map(render.cell, value)) or "none", "words")
     elif all(map(_is_number, value)):
-        yield Piece(name, _board.row(value))
+        yield Piece(name, _board.row(value if len(value) <= LONGEST else [*value[:3], r"\cdots", *value[-2:]]))
     elif all(isinstance(row, list | tuple) and row and all(map(_is_number, row)) for row in value):
         yield Piece(name, _board.matrix(value))
+    elif all(isinstance(row, Mapping) and row.keys() == value[0].keys() for row in value):
+        yield Piece(name, value, "table")
     else:
         for index, item in enumerate(value, 1):
             yield from _pieces(f"{name}.{index}", item)
+
+
+def _table(piece: Piece) -> Table:
+    """Records of the same fields, one per row."""
+    rows = (tuple(_cell(value) for value in record.values()) for record in piece.written)
+    return Table(title=piece.name, columns=tuple(map(str, piece.written[0])), rows=tuple(rows))
+
+
+def _cell(value: Any) -> Cell:
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, list | tuple):
+        return " x ".join(map(str, value))
+    return render.cell(value) if isinstance(value, bool) else value
+
+
+def _told(words: str, steps: Sequence[Step]) -> str:
+    """Words of an answer: a paragraph that a step has told is not told again, lines of code begin on their own."""
+    for number, step in enumerate(steps, 1):
+        if len(words) > LONG_WORDS and words in step.says:
+            return f" the text of step {number}"
+    return f"\n{words.rstrip()}" if "\n" in words else f" {words}"
 
 
 def _is_number(value: Any) -> bool:

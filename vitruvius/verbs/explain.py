@@ -170,7 +170,7 @@ def _work(name: str, fields: dict[str, Any], live: bool, walk: bool = False) -> 
         if walk:
             _wait()
     if live:
-        yield Part(blocks=tuple(_sheet.answer_blocks(answer.fields)))
+        yield Part(blocks=tuple(_sheet.answer_blocks(answer.fields, steps)))
     checks = tuple(lesson.prove(question, answer))
     if live:
         yield Part(blocks=tuple(_sheet.proof_blocks(checks)))
