@@ -80,6 +80,11 @@ def test_missing_and_oversized_files_are_refused(tmp_path: Path) -> None:
         files.read_json(tmp_path / "big.json", limit=50)
 
 
+def test_an_endless_file_is_read_up_to_the_limit() -> None:
+    with pytest.raises(UserError, match="at most 50 bytes"):
+        files.read_json(Path("/dev/zero"), limit=50)
+
+
 def test_nan_never_reaches_a_file(tmp_path: Path) -> None:
     with pytest.raises(ValueError):
         files.write_json(tmp_path / "a.json", float("nan"))

@@ -39,10 +39,11 @@ def write_json(path: Path, value: Any) -> None:
 def read_json(path: Path, limit: int = JSON_LIMIT) -> Any:
     """The content of a JSON file, or a sentence that says where it is broken."""
     try:
-        size = path.stat().st_size
-        if size > limit:
-            raise UserError(f"{path}: {size:,} bytes of JSON, at most {limit:,} are read")
-        return json.loads(path.read_bytes(), parse_constant=_refuse_constant)
+        with path.open("rb") as stream:
+            content = stream.read(limit + 1)  # a device has no size that could be asked for first
+        if len(content) > limit:
+            raise UserError(f"{path}: at most {limit:,} bytes of JSON are read, it has more")
+        return json.loads(content, parse_constant=_refuse_constant)
     except OSError as error:
         raise UserError(f"{path}: {reason(error)}") from error
     except json.JSONDecodeError as error:

@@ -23,7 +23,7 @@ main { max-width: 54rem; margin: 0 auto; padding: 2rem 1.25rem 5rem; }
 h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 1.5rem; }
 h2 { font-size: 1.4rem; margin: 2.6rem 0 .8rem; padding-bottom: .3rem; border-bottom: 1px solid var(--line); }
 h3 { font-size: 1.08rem; margin: 1.8rem 0 .5rem; }
-p { margin: .7rem 0; white-space: pre-line; overflow-wrap: break-word; }
+p { margin: .7rem 0; white-space: pre-wrap; overflow-wrap: break-word; }
 .note { color: var(--soft); } .good { color: var(--good); } .warning { color: var(--warning); }
 .error { color: var(--error); font-weight: 600; } .good, .error { margin: .3rem 0; }
 .formula { overflow-x: auto; margin: .8rem 0; padding: .7rem 1rem; background: var(--wash); border-radius: 8px; }
