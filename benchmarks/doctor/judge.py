@@ -1,7 +1,8 @@
 """Judge the doctor on the corpus: hits with Wilson intervals, every miss, every false alarm.
 
-python -m benchmarks.doctor.judge                the half put aside, whose figures are reported
-python -m benchmarks.doctor.judge --half tuning  the half that thresholds were chosen on
+python -m benchmarks.doctor.judge                  the second collection, whose figures are reported
+python -m benchmarks.doctor.judge --part tuning    the half of the first that thresholds were chosen on
+python -m benchmarks.doctor.judge --part reported  its other half, put aside until the first judging
 """
 
 import argparse
@@ -18,7 +19,7 @@ from typing import Any
 
 from scipy.stats import binomtest
 
-CORPUS = Path(__file__).parent / "corpus"
+FIRST, SECOND = Path(__file__).parent / "corpus", Path(__file__).parent / "second"
 RESULTS = Path(__file__).parent.parent / "results" / "doctor.json"
 HALVES = ("tuning", "reported")
 
@@ -39,10 +40,10 @@ def diagnose(script: Path) -> dict[str, Any]:
 
 
 def is_hit(found: dict[str, Any], truth: dict[str, Any]) -> bool:
-    """The right check at the right line, or with the right module in its evidence."""
+    """The right check at the right line, or with the right module."""
     line, module = int(found["where"].rpartition(":")[2] or 0), truth["where"]["module"]
-    named = module is not None and module in found["evidence"].replace(",", " ").split()
-    return found["bug"] == truth["bug"] and (line in truth["where"]["lines"] or named)
+    placed = line in truth["where"]["lines"] or (module is not None and found["module"] == module)
+    return found["bug"] == truth["bug"] and placed
 
 
 def judge(scripts: list[Path], truths: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -76,19 +77,20 @@ def judge(scripts: list[Path], truths: dict[str, dict[str, Any]]) -> dict[str, A
 
 
 def main() -> None:
-    """Judge one half, print and keep the figures."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--half", choices=HALVES, default="reported")
-    half = parser.parse_args().half
-    truths = json.loads((CORPUS / "truth.json").read_text())
-    scripts = [path for path in sorted((CORPUS / "scripts").glob("*.py")) if half_of(path.name) == half]
+    """Judge one part, print and keep the figures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", choices=("second", *HALVES), default="second")
+    part = parser.parse_args().part
+    folder = SECOND if part == "second" else FIRST
+    truths = json.loads((folder / "truth.json").read_text())
+    scripts = [path for path in sorted((folder / "scripts").glob("*.py")) if part in ("second", half_of(path.name))]
     figures = judge(scripts, truths)
     print(json.dumps(figures, indent=2))
     kept = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
     about = {"date": time.strftime("%Y-%m-%d"), "machine": platform.machine(), "python": platform.python_version()}
     import torch
 
-    kept[half] = {**figures, **about, "torch": torch.__version__}
+    kept[part] = {**figures, **about, "torch": torch.__version__}
     RESULTS.write_text(json.dumps(kept, indent=2) + "\n")
 
 

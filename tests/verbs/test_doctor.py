@@ -19,7 +19,7 @@ for step in range(6):
 """
 HEALTHY = FORGETFUL.replace("    net(", "    optimizer.zero_grad()\n    net(")
 KEYS = {"findings", "checked", "skipped", "steps", "seconds", "overhead", "script_exit"}
-FINDING_KEYS = {"bug", "severity", "confidence", "where", "evidence", "why", "fix"}
+FINDING_KEYS = {"bug", "severity", "confidence", "where", "module", "evidence", "why", "fix"}
 FACTORY = """
 import torch
 from torch import nn
@@ -28,8 +28,31 @@ def sick():
     return net, nn.functional.cross_entropy, (torch.randn(8, 3), torch.randint(0, 4, (8,)))
 def healthy():
     return nn.Linear(3, 4), nn.functional.cross_entropy, (torch.randn(8, 3), torch.randint(0, 4, (8,)))
+def normed():
+    net = nn.Sequential(nn.Linear(3, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 4))
+    return net, nn.functional.cross_entropy, (torch.randn(32, 3), torch.randint(0, 4, (32,)))
 def nothing():
     return 3
+"""
+ACCUMULATING = """
+import torch
+from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(3, 8), nn.BatchNorm1d(8), nn.ReLU())
+        self.head = nn.Linear(8, 1)
+    def forward(self, x):
+        return self.head(self.body(x))
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for step in range(12):
+    x = torch.randn(8, 3)
+    (net(x) - x[:, :1]).square().mean().div(4).backward()
+    if step % 4 == 3:
+        optimizer.step()
+        optimizer.zero_grad()
+print(sum(value.double().sum().item() for value in net.state_dict().values()), torch.rand(1).item())
 """
 
 
@@ -136,3 +159,36 @@ def test_what_is_no_factory_is_named(script: Path, name: str, message: str, caps
     script.write_text(FACTORY)
     assert main(["doctor", "model", *([name.format(script)] if name else [])]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_the_guilty_module_is_named_and_the_table_comes_on_request(
+    script: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script.write_text(ACCUMULATING)
+    assert main(["doctor", "run", "--table", "--json", str(script)]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert set(result) == KEYS | {"tables"}
+    assert [(found["bug"], found["module"]) for found in result["findings"]] == [("accumulation_norm", "body.1")]
+    (table,) = result["tables"]
+    assert (table["network"], table["modules"], table["failed"]) == ("Net", ["body.1"], None)
+    assert [(row["batch"], row["steps"]) for row in table["rows"]] == [(8, 1), (4, 2), (2, 4), (1, 8)]
+
+
+def test_a_table_leaves_the_script_as_it_is(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script.write_text(ACCUMULATING.replace("net = Net()", "torch.manual_seed(0)\nnet = Net()"))
+    said = []
+    for words in ([], ["--table"]):
+        assert main(["doctor", "run", *words, str(script)]) == 0
+        said.append(capsys.readouterr().out.splitlines()[0])
+    assert said[0] == said[1]
+
+
+def test_a_model_has_a_table_of_all_six_combinations(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script.write_text(FACTORY)
+    assert main(["doctor", "model", f"{script}:normed", "--table"]) == 0
+    out = capsys.readouterr().out
+    rows = [line.split()[:2] for line in out.splitlines() if line.strip()[:1].isdigit()]
+    assert rows == [[str(size), str(32 // size)] for size in (32, 16, 8, 4, 2, 1)]
+    assert "modules that mix rows: 1;" in out
+    assert main(["doctor", "model", f"{script}:healthy", "--table"]) == 0
+    assert "modules that mix rows: none;" in capsys.readouterr().out

@@ -1,10 +1,11 @@
 """Checks: what the doctor knows. A member is one generator function, named like its file and like the bug it finds.
 
 `def foo(trace: Trace) -> Iterator[Finding]`. A `Trace` is what a training did, in order: events (`optimiser`,
-`forward`, `criterion`, `backward`, `zero_grad`, `dropped`, `step`, `scheduler_step`, `dropout`, `attention`,
-`non_finite`), each with the number of optimiser steps done and the line of the user's code; the parameters that took
-part; and one example batch for each network, for checks that experiment on a copy. Checks that prove may give errors,
-checks that weigh numbers give warnings at most. `explains` of a finding names the bugs that are its consequences.
+`forward`, `criterion`, `backward`, `gradients`, `asked` (autograd.grad), `zero_grad`, `dropped`, `step`,
+`restarted`, `scheduler_step`, `dropout`, `argmax`, `attention`, `non_finite`), each with the number of optimiser steps
+done and the line of the user's code; the parameters that took part; and one example batch for each network, for checks
+that experiment on a copy. Checks that prove may give errors, checks that weigh numbers give warnings at most.
+`explains` of a finding names the bugs that are its consequences.
 
 Each file also holds two small programs as text: `SICK`, with the guilty line marked `# here`, and `HEALTHY`. Laws,
 tested over the folder: a check fires on SICK at the marked line, stays silent on HEALTHY, and SICK is missed when
@@ -57,6 +58,10 @@ class Parameter:
     """All its units were equal at the beginning and at the end."""
     ran: bool = False
     """The module that holds it was called while gradients were recorded."""
+    declared: bool = True
+    """It is an nn.Parameter, no plain tensor that asks for a gradient."""
+    network: int = 0
+    """The network that ran and holds it."""
 
 
 @dataclass(slots=True)
@@ -106,6 +111,8 @@ class Finding:
     fix: str
     severity: Severity = "warning"
     exact: bool = False
+    module: str | None = None
+    """The guilty module by its dotted name within the network, where one is known."""
     also: tuple[str, ...] = ()
     """Other lines that take part; an allowance on any of them counts."""
     explains: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
 """Gradients by depth, at the first steps of a training."""
 
-from math import isfinite
+from math import isnan
 from statistics import median
 from typing import NamedTuple
 
@@ -8,6 +8,7 @@ from vitruvius.checks import Event, Trace
 
 FIRST_STEPS = 3
 FEWEST_LAYERS = 6
+OVERFLOWN = 1e19
 RECURRENT = ("RNN", "LSTM", "GRU", "Cell")
 """Layers that are deep in time."""
 
@@ -16,6 +17,7 @@ class Profile(NamedTuple):
     """Sizes of gradients along a network."""
 
     ratio: float  # RMS of the first three weight matrices over that of the last three
+    middle: float  # RMS of the middle three over that of the last three
     largest: float
     layers: int
     falls_at: str  # counted from the loss: the first weight with less than a hundredth of the last
@@ -23,9 +25,9 @@ class Profile(NamedTuple):
     forward: str
 
 
-def by_depth(trace: Trace) -> Profile | None:
+def by_depth(trace: Trace, steps: int = FIRST_STEPS) -> Profile | None:
     """The profile of the first steps, None if there are too few layers to speak of depth."""
-    early = [event for event in trace.of("gradients") if event.step < FIRST_STEPS]
+    early = [event for event in trace.of("gradients") if event.step < steps]
     keys = [key for key, known in trace.parameters.items() if known.layer and "Embedding" not in known.layer]
     keys = [key for key in keys if known_sizes(early, key)]
     keys = [key for key in keys if trace.parameters[key].reached and trace.parameters[key].name]
@@ -36,13 +38,16 @@ def by_depth(trace: Trace) -> Profile | None:
         return None
     first, last = median(size for _, size in sizes[:3]), median(size for _, size in sizes[-3:])
     ratio = first / last if len(sizes) >= FEWEST_LAYERS else 1.0
+    half = len(sizes) // 2
+    middle = median(size for _, size in sizes[max(0, half - 1) : half + 2]) / last
     low = [key for key, size in reversed(sizes) if size < last / 100]
     forward = next((event.where for event in trace.of("forward") if event["grad"]), early[0].where)
     falls_at = trace.parameters[low[0]].name if low else trace.parameters[sizes[0][0]].name
     largest = max(size for _, size in sizes)
-    return Profile(ratio, largest, len(sizes), falls_at, early[0].where, forward)
+    return Profile(ratio, middle, largest, len(sizes), falls_at, early[0].where, forward)
 
 
 def known_sizes(events: list[Event], key: int) -> list[float]:
-    """The finite sizes that were seen of one gradient."""
-    return [event["sizes"][key] for event in events if isfinite(event["sizes"].get(key, float("nan")))]
+    """The sizes that were seen of one gradient, where they are numbers; squares of large ones overflow."""
+    sizes = [event["sizes"][key] for event in events if key in event["sizes"]]
+    return [min(size, OVERFLOWN) for size in sizes if not isnan(size)]

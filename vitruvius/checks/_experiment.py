@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -25,11 +26,7 @@ class Specimen:
         with torch.no_grad(), torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
             value = self.model(x, *self.example.args[1:], **self.example.kwargs)
-        while isinstance(value, list | tuple | dict) and value:
-            value = next(iter(value.values() if isinstance(value, dict) else value))
-        if not isinstance(value, Tensor):
-            raise TypeError(f"the network returns {type(value).__name__}, no tensor")
-        return value.detach()
+        return first_tensor(value).detach()
 
     def is_steady(self) -> bool:
         """Whether the same input gives the same finite output twice."""
@@ -41,6 +38,15 @@ def specimens(examples: list[Example], fits: Callable[[Example], bool]) -> list[
     """Copies of the networks whose first input is a tensor with rows, and that fit."""
     plain = [found for found in examples if found.args and isinstance(found.args[0], Tensor) and found.args[0].dim()]
     return [Specimen(found) for found in plain if len(found.args[0]) > 1 and fits(found)]
+
+
+def first_tensor(value: Any) -> Tensor:
+    """What a network gives back, or the first tensor in it."""
+    while isinstance(value, list | tuple | dict) and value:
+        value = next(iter(value.values() if isinstance(value, dict) else value))
+    if not isinstance(value, Tensor):
+        raise TypeError(f"the network returns {type(value).__name__}, no tensor")
+    return value
 
 
 def moved(a: Tensor, b: Tensor) -> bool:

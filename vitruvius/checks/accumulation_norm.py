@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from vitruvius.checks import Finding, Trace
+from vitruvius.checks._modules import named
 from vitruvius.checks._steps import accumulations
 
 SICK = """
@@ -30,6 +31,7 @@ def accumulation_norm(trace: Trace) -> Iterator[Finding]:
             yield Finding(
                 where=group.line,
                 also=(first.where,),
+                module=named(trace, first["normalising"]),
                 evidence=f"module {first['normalising']} normalises {first['rows']} rows at a time, "
                 f"a step is meant for {first['rows'] * group.size}",
                 why="mean and variance are taken over the micro-batch, so the gradient is not that of the large batch",

@@ -7,10 +7,10 @@ from vitruvius.checks import Finding, Trace
 SICK = """
 import torch
 net = torch.nn.Linear(3, 1)
-optimizer = torch.optim.SGD(net.parameters(), lr=0.01)  # here
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
 for step in range(6):
     optimizer.zero_grad()
-    net(torch.randn(8, 3)).square().mean().backward()
+    net(torch.randn(8, 3)).square().mean().backward()  # here
 """
 HEALTHY = SICK + "    optimizer.step()\n"
 
@@ -26,9 +26,10 @@ def backward_without_step(trace: Trace) -> Iterator[Finding]:
         still = not any(parameter.changed for parameter in known)
         if event["optimiser"] not in stepped and idle and still and len(backwards) > 2:
             zeroings = [zero.where for zero in trace.of("zero_grad") if zero["optimiser"] == event["optimiser"]]
+            reaching = [back for back in backwards if back["graph"] and back["graph"].leaves & set(event["parameters"])]
             yield Finding(
-                where=event.where,
-                also=tuple({*zeroings, backwards[-1].where}),
+                where=(reaching or backwards)[0].where,
+                also=(event.where, *zeroings),
                 evidence=f"{len(backwards)} backward passes, 0 steps of this {event['name']}; "
                 f"its {len(idle)} parameters kept their first values",
                 why="backward() only computes gradients; the weights move in step()",

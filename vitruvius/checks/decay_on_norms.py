@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from vitruvius.checks import Finding, Trace
+from vitruvius.checks._modules import holding
 
 SICK = """
 import torch
@@ -24,6 +25,7 @@ def decay_on_norms(trace: Trace) -> Iterator[Finding]:
         if gains:
             yield Finding(
                 where=event.where,
+                module=holding(gains),
                 evidence=f"{event['name']} decays {len(gains)} parameters of norms: {', '.join(gains[:3])}",
                 why="pulling gains and biases towards zero does not regularise what a layer computes",
                 fix="two groups: matrices with weight_decay, vectors (p.dim() < 2) with weight_decay=0",

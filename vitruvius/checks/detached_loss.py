@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from vitruvius.checks import Finding, Trace
+from vitruvius.checks._modules import holding
 
 SICK = """
 import torch
@@ -29,6 +30,7 @@ def detached_loss(trace: Trace) -> Iterator[Finding]:
     guilty = (whole or seen)[0]
     yield Finding(
         where=guilty.where,
+        module=holding([known.name for known in cut]),
         also=tuple({event.where for event in trace.of("forward") if event["grad"]}),
         evidence=f"{len(cut)} parameters ran in the forward pass and no gradient reaches them: "
         f"{', '.join(known.name for known in cut[:3])}" + ("; the loss has no history" if whole else ""),

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from vitruvius.checks import Event, Finding, Trace
+from vitruvius.checks._modules import named
 
 SICK = """
 import torch
@@ -37,6 +38,7 @@ def eval_mode_in_train(trace: Trace) -> Iterator[Finding]:
         first = learning[0]
         yield Finding(
             where=first.where,
+            module=named(trace, first["resting"]),
             also=tuple({event.where for event in trace.of("backward", "step")}),
             evidence=f"{len(learning)} of {steps} steps trained {first['name']} in eval mode, the first after step "
             f"{first.step}; module {first['resting']} rests",

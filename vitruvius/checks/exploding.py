@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from vitruvius.checks import Finding, Trace
-from vitruvius.checks._depth import by_depth
+from vitruvius.checks._depth import FIRST_STEPS, Profile, by_depth
 
 SICK = """
 import torch
@@ -26,8 +26,10 @@ LARGEST, GROWTH = 1e4, 1e4
 
 def exploding(trace: Trace) -> Iterator[Finding]:
     """The ratio of first to last gradients, or the absolute size of the gradients, at the first steps."""
-    profile = by_depth(trace)
-    if profile is None or (profile.ratio <= LARGEST and profile.largest <= GROWTH):
+    # Layers under a normalisation are flung far away by the first step, and their gradients are small from then on.
+    profiles = [profile for steps in (1, FIRST_STEPS) if (profile := by_depth(trace, steps))]
+    profile = next((found for found in profiles if found.largest > GROWTH or _grows(found)), None)
+    if profile is None:
         return
     yield Finding(
         where=profile.where,
@@ -38,3 +40,9 @@ def exploding(trace: Trace) -> Iterator[Finding]:
         fix="initialisation that keeps the variance (kaiming, xavier), normalisation, smaller weights",
         explains=("rate_too_high", "initial_loss", "non_finite", "saturated", "rate_too_low", "dead_relu"),
     )
+
+
+def _grows(profile: Profile) -> bool:
+    """Whether layer after layer adds to the gradient; branches with a small gain only stand beside large layers."""
+    some = profile.ratio**0.2
+    return profile.ratio > LARGEST and some < profile.middle < profile.ratio / some

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from vitruvius.checks import Finding, Trace
+from vitruvius.checks._modules import holding
 
 SICK = """
 import torch
@@ -25,6 +26,7 @@ def frozen(trace: Trace) -> Iterator[Finding]:
     if still and forwards and trace.steps:
         yield Finding(
             where=forwards[0].where,
+            module=holding([known.name for known in still]),
             evidence=f"{len(still)} of {len(trace.parameters)} parameters have requires_grad=False: "
             f"{', '.join(known.name for known in still[:3])}",
             why="frozen parameters keep their values; right for a pretrained part, wrong for one that should learn",

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Finding, Parameter, Trace
+from vitruvius.checks._held import left_out, replaced
+from vitruvius.checks._modules import holding
 
 SICK = """
 import torch
@@ -17,34 +19,33 @@ HEALTHY = SICK.replace("second.parameters()", "[*first.parameters(), *second.par
 
 
 def missing_parameters(trace: Trace) -> Iterator[Finding]:
-    """Leaves that backward passes reach, that nobody moves, and that no optimiser was given."""
-    if not trace.of("step"):
+    """Parameters that get gradients which nobody applies; proven wrong where parameters() could not find them."""
+    made = trace.of("optimiser", "step")
+    if not trace.of("step") or any(replaced(trace, event)[0] for event in trace.of("optimiser")):
         return
-    optimised = trace.optimised()
-    missing = {
-        key: known
-        for key, known in trace.parameters.items()
-        if known.reached and known.trainable and not known.changed and key not in optimised
-    }
-    seen = [event for event in trace.of("backward") if event["graph"] is not None]
-    # An input that asks for its gradient is a new tensor each time; what learns comes back in later passes.
-    lasting = {key: known for key, known in missing.items() if sum(key in e["graph"].leaves for e in seen) > 1}
-    if not lasting:
+    missing = [known for known in left_out(trace).values() if not _rests(trace, known)]
+    if not any(trace.parameters[key].layer for key in trace.optimised()):
+        # What is optimised is no network but an image or a latent vector: networks are only looked through.
+        missing = [known for known in missing if not known.declared]
+    if not missing:
         return
-    held = [trace.parameters[key] for key in optimised]
-    if not any(known.layer for known in held):
-        return  # what is optimised is no network but an input, an image or a latent vector
-    lost = [known for known in held if not known.reached and not known.name]
-    if any(known.shape in {other.shape for other in lost} for known in lasting.values()):
-        return  # the optimiser holds their predecessors: replaced_parameters
-    names = [known.name or f"a tensor {list(known.shape)} outside any module that ran" for known in lasting.values()]
+    names = [known.name or f"a tensor {list(known.shape)} outside any module that ran" for known in missing]
+    hidden = any(known.declared and not known.name and len(known.shape) > 1 for known in missing)
     yield Finding(
-        where=trace.of("optimiser", "step")[0].where,
-        also=(seen[0].where,),
-        evidence=f"{len(lasting)} parameters get gradients and are in no optimiser: {', '.join(names[:4])}"
+        where=made[0].where,
+        module=holding([known.name for known in missing]),
+        also=(trace.of("backward")[0].where,),
+        evidence=f"{len(missing)} parameters get gradients and are in no optimiser: {', '.join(names[:4])}"
         + (", ..." if len(names) > 4 else ""),
         why="an optimiser moves only what it was given; tensors in Python lists are not found by parameters()",
         fix="hand them to the optimiser; hold modules in nn.ModuleList, or freeze them with requires_grad_(False)",
-        severity="error",
+        severity="error" if hidden else "warning",
         exact=True,
     )
+
+
+def _rests(trace: Trace, known: Parameter) -> bool:
+    """Whether it belongs to a network of which nothing learns and that only runs in eval mode: a teacher, a critic."""
+    runs = [event for event in trace.of("forward") if event["root"] == known.network and event["grad"]]
+    learns = any(trace.parameters[key].network == known.network for key in trace.optimised())
+    return bool(runs) and not learns and not any(event["training"] for event in runs)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from vitruvius.checks import Event, Finding, Trace
+from vitruvius.checks._modules import holding
 
 SICK = """
 import torch
@@ -33,6 +34,7 @@ def non_differentiable(trace: Trace) -> Iterator[Finding]:
             what = events[0]["graph"].flat if name == "rounding" else "argmax"
             yield Finding(
                 where=events[0].where,
+                module=holding([trace.parameters[key].name for key in keys]),
                 also=tuple({event.where for event in backwards}),
                 evidence=f"{what} lies between the loss and {names}: their gradients are exactly zero",
                 why="the derivative of a step function is zero wherever it exists, of an index there is none",

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from vitruvius.checks import Finding, Trace
+from vitruvius.checks._modules import named
 
 SICK = """
 import torch
@@ -21,13 +22,15 @@ def non_finite(trace: Trace) -> Iterator[Finding]:
     """The first backward pass of a loss that is no number."""
     for event in trace.of("non_finite"):
         forwards = [found for found in trace.of("forward") if found.step <= event.step]
+        begun = event["first"] != "the weights"
         yield Finding(
             where=event.where,
+            module=named(trace, event["first"].removeprefix("module ")),
             also=tuple({found.where for found in forwards[-1:]}),
             evidence=f"at step {event.step} the loss is NaN or infinite; it begins in {event['first']}",
             why="log(0), division by zero, an overflow or NaN in the data; one such step spoils all weights",
             fix="log(x + eps) or log_softmax, clean the data, or a smaller learning rate if the loss grew before",
             severity="error",
             exact=True,
-            explains=("dead_relu", "rate_too_low", "unscaled_input") if event["first"] != "the weights" else (),
+            explains=("dead_relu", "rate_too_low", "unscaled_input", "shuffled_labels") if begun else (),
         )

@@ -46,6 +46,7 @@ def positions_ignored(trace: Trace) -> Iterator[Finding]:
                     why="attention and a mean over tokens treat a sequence as a set; order is lost without positions",
                     fix="add learned or sinusoidal positions to the tokens before the first layer",
                     exact=True,
+                    explains=("shuffled_labels", "rate_too_low"),
                 )
                 break
 

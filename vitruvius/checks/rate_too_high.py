@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from statistics import median
 
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Event, Finding, Trace
 from vitruvius.checks._losses import losses
 
 SICK = """
@@ -18,7 +18,7 @@ for step in range(12):
     optimizer.step()  # here
 """
 HEALTHY = SICK.replace("lr=3.0", "lr=0.03")
-LONGEST, GROWTH, STAYS = 0.3, 10.0, 3.0
+LONGEST, GROWTH, STAYS, EARLY = 0.3, 10.0, 3.0, 3
 
 
 def rate_too_high(trace: Trace) -> Iterator[Finding]:
@@ -29,11 +29,13 @@ def rate_too_high(trace: Trace) -> Iterator[Finding]:
     start = max(first[0], 1e-3) if first else 0.0
     grew = bool(first) and max(first + last) > GROWTH * start and median(last) > max(1.0, STAYS * start)
     long = bool(moved) and median(moved[:3]) > LONGEST and bool(first) and median(last) > 0.9 * first[0]
-    if not steps or not (grew or long):
+    thrown = bool(first) and _leaps(steps) and (_jumped(first, last) or _died(trace))
+    if not steps or not (grew or long or thrown):
         return
     rate = max(event["lr"] for event in steps)
-    ratio = f"; a step is {median(moved):.2g} of the weights" if moved else ""
-    growth = f"the loss went from {first[0]:.3g} to {median(last):.3g}"
+    ratio = f"; a step is {median(moved[:3]):.2g} of the weights" if moved else ""
+    height = f" over {max(first):.3g}" if max(first) > STAYS * start else ""
+    growth = f"the loss went from {first[0]:.3g}{height} to {median(last):.3g}"
     yield Finding(
         where=steps[0].where,
         also=tuple({event.where for event in trace.of("optimiser")}),
@@ -42,3 +44,22 @@ def rate_too_high(trace: Trace) -> Iterator[Finding]:
         fix=f"a rate of {rate / 30:.0e} or less; warm-up and clipping help only if it is nearly right",
         explains=("non_finite", "dead_relu", "saturated", "same_order"),
     )
+
+
+def _leaps(steps: list[Event]) -> bool:
+    """Whether the very first steps are long against the weights."""
+    moved = [median(event["moved"]) for event in steps if event["moved"] and event.step < EARLY]
+    return bool(moved) and median(moved) > LONGEST
+
+
+def _jumped(first: list[float], last: list[float]) -> bool:
+    """Whether the loss was thrown up at the beginning and has not come down to half of where it started."""
+    height, end = max(first) / max(first[0], 1e-3), median(last) / max(first[0], 1e-3)
+    return (height > GROWTH and end > 0.5) or (height > STAYS and end > 0.9)
+
+
+def _died(trace: Trace) -> bool:
+    """Whether ReLUs that worked in the first pass are nearly all dead in the last."""
+    dead = [event["graph"].dead for event in trace.of("backward") if event["graph"] and event["graph"].dead]
+    shares = [max(share for share, _ in found) for found in dead]
+    return len(shares) > 2 and shares[0] < 0.5 and shares[-1] > 0.9

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 
 from vitruvius.checks import Finding, Trace
+from vitruvius.checks._held import replaced
+from vitruvius.checks._modules import holding
 
 SICK = """
 import torch
@@ -18,16 +20,13 @@ HEALTHY = SICK.replace("net.weight = torch.nn.Parameter(torch.zeros(1, 3))", "to
 
 
 def replaced_parameters(trace: Trace) -> Iterator[Finding]:
-    """An optimiser's tensor that no network holds, beside one of the same shape that no optimiser holds."""
-    optimised = trace.optimised()
-    outside = [known for key, known in trace.parameters.items() if known.reached and key not in optimised]
+    """An optimiser's tensor that no network holds any more, beside one of a network that no optimiser holds."""
     for event in trace.of("optimiser"):
-        known = [trace.parameters[key] for key in event["parameters"]]
-        lost = [item for item in known if not item.reached and not item.name and not item.changed]
-        new = [item for item in outside if item.shape in {other.shape for other in lost} and not item.changed]
-        if lost and new:
+        lost, new = replaced(trace, event)
+        if lost:
             yield Finding(
                 where=event.where,
+                module=holding([item.name for item in new]),
                 also=(trace.of("backward")[0].where,),
                 evidence=f"{len(lost)} parameters of this {event['name']} belong to no network that ran; "
                 f"{', '.join(item.name for item in new[:4])} took their place",

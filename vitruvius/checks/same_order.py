@@ -25,7 +25,7 @@ def same_order(trace: Trace) -> Iterator[Finding]:
 
     A network that is also given its last state needs the order; it is left alone.
     """
-    for line, events in _training(trace).items():
+    for (line, _), events in _training(trace).items():
         batches = [event["batch"] for event in events]
         period = next((place for place in range(1, len(batches)) if batches[place] == batches[0]), 0)
         if period < FEWEST or len(batches) < 2 * period or len(set(batches[:period])) < period:
@@ -42,10 +42,10 @@ def same_order(trace: Trace) -> Iterator[Finding]:
             return
 
 
-def _training(trace: Trace) -> dict[str, list[Event]]:
-    found: dict[str, list[Event]] = {}
+def _training(trace: Trace) -> dict[tuple[str, int], list[Event]]:
+    found: dict[tuple[str, int], list[Event]] = {}
     trained = {event["batch"] for event in trace.of("backward")}
     for event in trace.of("forward"):
         if event["grad"] and event["alone"] and event["batch"] in trained:
-            found.setdefault(event.where, []).append(event)
+            found.setdefault((event.where, event["root"]), []).append(event)
     return found

@@ -24,7 +24,7 @@ for epoch in range(4):
 HEALTHY = SICK.replace("for epoch in range(4):", "for epoch in range(4):\n    order = torch.randperm(128)").replace(
     "torch.randperm(128)]", "order]"
 )
-FALLEN = 0.9
+FALLEN, FEWEST = 0.9, 30
 
 
 def shuffled_labels(trace: Trace) -> Iterator[Finding]:
@@ -40,7 +40,7 @@ def shuffled_labels(trace: Trace) -> Iterator[Finding]:
         agreement, chance, rows = trace.neighbours
         error = sqrt(chance * (1 - chance) / rows)
         first, last = losses(trace)
-        stays = bool(first) and median(last) > FALLEN * median(first)
+        stays = bool(first) and trace.steps >= FEWEST and median(last) > FALLEN * median(first)
         if abs(agreement - chance) < 3 * error and stays:
             evidence = (
                 f"nearest neighbours share the label in {agreement:.1%} of {rows} rows, chance gives {chance:.1%}; "

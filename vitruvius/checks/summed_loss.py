@@ -16,6 +16,8 @@ for step in range(6):
     optimizer.step()
 """
 HEALTHY = SICK.replace(".sum()", ".sum() / 8")
+ADAPTIVE = ("Ada", "NAdam", "RAdam", "SparseAdam", "RMSprop", "Rprop")
+"""Optimisers that divide a gradient by its own size: a factor in the loss hardly matters to them."""
 
 
 def summed_loss(trace: Trace) -> Iterator[Finding]:
@@ -23,12 +25,17 @@ def summed_loss(trace: Trace) -> Iterator[Finding]:
     forwards = {event["batch"]: event["size"] for event in trace.of("forward") if event["grad"]}
     criteria = [event for event in trace.of("criterion") if event["reduction"] == "sum" and event["grad"]]
     values = {event["value"]: event for event in criteria if event["value"] is not None}
+    steps = trace.of("step")
+    applied = {waiting.where for event in steps for waiting in event["waiting"] or ()}
     backwards = [event for event in trace.of("backward") if event["graph"] is not None]
+    backwards = [event for event in backwards if event.where in applied or not applied]  # a saliency is no loss
     for event in backwards:
         rows = event["graph"].summed_rows if not criteria else _rows(values.get(event["value"]))
         size = forwards.get(event["batch"], 0)
-        if rows > 1 and (criteria or (size > 1 and rows % size == 0)):
-            rate = next((step["lr"] for step in trace.of("step")), None)
+        by_hand = any(abs((step["scaled"] or 1.0) * rows - 1) < 0.02 for step in steps)
+        if rows > 1 and not by_hand and (criteria or (size > 1 and rows % size == 0)):
+            adapts = any(step["name"].startswith(ADAPTIVE) for step in steps)
+            rate = next((step["lr"] for step in steps if not adapts), None)
             implied = f"; the rate {rate:g} acts like {rate * rows:g} on the mean" if rate else ""
             yield Finding(
                 where=event.where,
@@ -36,6 +43,7 @@ def summed_loss(trace: Trace) -> Iterator[Finding]:
                 evidence=f"the loss adds up {rows} rows and is not divided{implied}",
                 why="its gradient grows with the batch: another batch size, or a smaller last batch, changes the step",
                 fix="take the mean (reduction='mean'), or divide by the number of rows",
+                severity="info" if adapts else "warning",
                 explains=("rate_too_high", "exploding", "initial_loss", "non_finite"),
             )
             return

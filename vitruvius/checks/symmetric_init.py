@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from vitruvius.checks import Finding, Trace
+from vitruvius.checks._modules import holding
 
 SICK = """
 import torch
@@ -31,6 +32,7 @@ def symmetric_init(trace: Trace) -> Iterator[Finding]:
     forward = next((event.where for event in trace.of("forward") if event["grad"]), trace.of("backward")[0].where)
     yield Finding(
         where=forward,
+        module=holding([alike[0].name]),
         also=(trace.of("backward")[0].where,),
         evidence=f"all {alike[0].shape[0]} units of {alike[0].name} are equal, at the start and after "
         f"{trace.steps} steps",

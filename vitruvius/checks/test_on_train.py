@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Event, Finding, Trace
 from vitruvius.checks._words import speaks_of_test
 
 SICK = """
@@ -27,6 +27,7 @@ def test_on_train(trace: Trace) -> Iterator[Finding]:
     evaluated = [event for event in trace.of("forward") if not event["grad"] and event["rows"] > 3]
     trained = {event["root"] for event in trace.of("forward") if event["grad"]}
     late = [event for event in evaluated if event["root"] in trained and event.step > trace.steps // 2]
+    late = [event for event in late if event["alone"] and not _is_only_batch(trace, event)]
     if not late or any(event["known"] < 0.95 * event["rows"] for event in late):
         return
     meant = [event for event in late if speaks_of_test(event)]
@@ -39,3 +40,9 @@ def test_on_train(trace: Trace) -> Iterator[Finding]:
             why="on rows it has seen a network looks better than it is: the figure says nothing about new data",
             fix="split once, before training, and evaluate on rows that no training batch holds",
         )
+
+
+def _is_only_batch(trace: Trace, event: Event) -> bool:
+    """Whether all training saw this one batch: a graph whose nodes are split, or a batch to overfit on purpose."""
+    batches = {found["batch"] for found in trace.of("forward") if found["grad"] and found["root"] == event["root"]}
+    return batches == {event["batch"]}

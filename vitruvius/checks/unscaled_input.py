@@ -27,7 +27,7 @@ def unscaled_input(trace: Trace) -> Iterator[Finding]:
         if (abs(mean) > MEAN or deviation > DEVIATION) and largest > MAGNITUDE:
             yield Finding(
                 where=event.where,
-                also=(trace.of("backward")[0].where,),
+                also=tuple(found.where for found in trace.of("backward")[:1]),
                 evidence=f"the first layer gets values of mean {mean:.3g} and deviation {deviation:.3g}, "
                 f"up to {largest:.3g}",
                 why="large and uneven inputs make gradients of very different size: no rate suits all weights",

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from vitruvius.checks import Finding, Trace
 from vitruvius.checks._depth import by_depth
+from vitruvius.checks._modules import holding
 
 SICK = """
 import torch
@@ -29,6 +30,7 @@ def vanishing(trace: Trace) -> Iterator[Finding]:
         return
     yield Finding(
         where=profile.where,
+        module=holding([profile.falls_at]),
         also=(profile.forward,),
         evidence=f"the gradient (RMS) of the first layers is {profile.ratio:.1e} of that of the last; "
         f"it falls below a hundredth at {profile.falls_at}, over {profile.layers} layers",

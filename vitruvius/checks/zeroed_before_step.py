@@ -22,7 +22,7 @@ HEALTHY = SICK.replace(
 def zeroed_before_step(trace: Trace) -> Iterator[Finding]:
     """A step whose gradients were computed and then cleared."""
     steps = trace.of("step")
-    empty = [event for event in steps if event["zeroed"]]
+    empty = [event for event in steps if event["zeroed"] or (event["waiting"] and event["scaled"] == 0)]
     if len(empty) > 1:
         first = empty[0]
         zeroings = [event for event in trace.of("zero_grad") if event["optimiser"] == first["optimiser"]]

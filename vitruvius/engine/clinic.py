@@ -17,6 +17,7 @@ from torch import nn
 
 from vitruvius import checks
 from vitruvius.checks import Finding, Trace
+from vitruvius.checks._accumulation import Table, tables
 from vitruvius.core import plugins
 from vitruvius.core.errors import UserError, reason
 from vitruvius.engine.hooking import installed
@@ -38,11 +39,14 @@ class Report:
     seconds: float = 0.0
     overhead: float = 0.0
     script_exit: int = 0
+    tables: list[Table] = field(default_factory=list)
 
 
 @contextmanager
-def watch(steps: int | None = None) -> Iterator[Report]:
+def watch(steps: int | None = None, table: bool = False) -> Iterator[Report]:
     """Watch the training inside the block; the report is filled when it ends, even by an error.
+
+    With `table`, it also says how far gradient accumulation would be from the large batch.
 
     >>> with watch() as report:
     ...     net = nn.Linear(2, 1)
@@ -60,7 +64,9 @@ def watch(steps: int | None = None) -> Iterator[Report]:
         report.seconds = time.perf_counter() - started
         report.overhead = watcher.spent / max(report.seconds, 1e-9)
         with torch.random.fork_rng(devices=[]):
-            examine(watcher.finish(), report)
+            trace = watcher.finish()
+            examine(trace, report)
+            report.tables = tables(trace) if table else []
 
 
 def examine(trace: Trace, report: Report, names: Sequence[str] | None = None) -> None:
@@ -68,7 +74,7 @@ def examine(trace: Trace, report: Report, names: Sequence[str] | None = None) ->
     report.steps = trace.steps
     found: list[tuple[str, Finding]] = []
     for name in plugins.members("checks") if names is None else names:
-        if not trace.of("backward"):
+        if not trace.of("backward", "step"):
             report.skipped.append((name, "no backward pass was seen"))
             continue
         try:
@@ -97,13 +103,15 @@ def _allowed(bug: str, finding: Finding) -> bool:
     return False
 
 
-def run_script(script: str, arguments: Sequence[str], steps: int | None = None, to_stderr: bool = False) -> Report:
+def run_script(
+    script: str, arguments: Sequence[str], steps: int | None = None, to_stderr: bool = False, table: bool = False
+) -> Report:
     """Run a script as `python script arguments` would, under watch; its own error is shown and kept as exit code."""
     path = Path(script)
     code = _compiled(path)
     report, script_exit = Report(), 0
     with _as_main(path, arguments) as main, redirect_stdout(sys.stderr) if to_stderr else nullcontext():
-        with watch(steps) as report:
+        with watch(steps, table) as report:
             script_exit = _outcome(lambda: exec(code, main.__dict__))
         report.script_exit = script_exit
         sys.stdout.flush()
@@ -156,12 +164,12 @@ def _as_main(path: Path, arguments: Sequence[str]) -> Iterator[ModuleType]:
         sys.modules["__main__"], sys.argv, sys.path[:] = before, argv, search
 
 
-def examine_model(factory: Callable[[], Any], name: str) -> Report:
+def examine_model(factory: Callable[[], Any], name: str, table: bool = False) -> Report:
     """Check a network, its loss and one batch without training: forward and back twice, once in eval mode.
 
     The factory returns (model, loss, batch); the loss is called as loss(model(x), y) for a batch (x, y).
     """
-    with torch.random.fork_rng(devices=[]), watch() as report:
+    with torch.random.fork_rng(devices=[]), watch(table=table) as report:
         # Built under watch, so that a loss it names is seen as well.
         model, loss, batch = _parts(factory(), name)
         model.train()

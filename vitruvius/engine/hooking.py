@@ -4,12 +4,14 @@ import functools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from types import FrameType
 from typing import Any
 
 import torch
 from torch import nn
 from torch.nn import functional
 from torch.nn.modules import module as modules
+from torch.nn.modules.dropout import _DropoutNd
 from torch.optim import Optimizer, lr_scheduler, optimizer
 
 from vitruvius.engine import tracing
@@ -71,6 +73,7 @@ Replacement = tuple[Any, str, Callable[[Any], Any]]
 def _replacements(watcher: Watcher) -> list[Replacement]:
     found: list[Replacement] = [
         (torch.autograd, "backward", lambda original: _backward(watcher, original)),
+        (torch.autograd, "grad", lambda original: _asked(watcher, original)),
         (Optimizer, "__init__", lambda original: _built(watcher, original)),
         (Optimizer, "zero_grad", lambda original: _zeroed(watcher, original)),
         (nn.Module, "zero_grad", lambda original: _zeroed(watcher, original)),
@@ -107,6 +110,17 @@ def _backward(watcher: Watcher, original: Any) -> Any:
     return backward
 
 
+def _asked(watcher: Watcher, original: Any) -> Any:
+    def grad(outputs: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        if not watcher.busy and watcher.sampling:
+            of = (inputs,) if isinstance(inputs, torch.Tensor) else tuple(inputs)
+            watcher.note("asked", keys=tuple(map(id, of)))
+            return original(outputs, of, *args, **kwargs)
+        return original(outputs, inputs, *args, **kwargs)
+
+    return grad
+
+
 def _built(watcher: Watcher, original: Any) -> Any:
     def init(self: Optimizer, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
@@ -135,19 +149,36 @@ def _judged(watcher: Watcher, name: str, original: Any) -> Any:
 
 def _dropped_out(watcher: Watcher, original: Any) -> Any:
     def dropout(input: Any, p: float = 0.5, training: bool = True, *args: Any, **kwargs: Any) -> Any:
-        if not watcher.busy and training and p > 0:
-            _note_dropout(watcher, p)
+        if not watcher.busy and p > 0:
+            _note_dropout(watcher, p, training, sys._getframe(1))
         return original(input, p, training, *args, **kwargs)
 
     return dropout
 
 
-def _note_dropout(watcher: Watcher, p: float) -> None:
-    """Dropout drops; take note if the user's module that asks for it is in eval mode."""
-    frame = tracing.user_frame()
-    owner = frame.f_locals.get("self") if frame else None
-    if isinstance(owner, nn.Module) and not owner.training:
+def _note_dropout(watcher: Watcher, p: float, active: bool, caller: FrameType) -> None:
+    """Take note if dropout drops inside a user's module in eval mode; otherwise that module is noisy or at rest."""
+    owner = _asking(caller)
+    layer = caller.f_locals.get("self")
+    if owner is None or (isinstance(layer, _DropoutNd) and layer in owner.modules()):
+        return  # a registered Dropout has its own switch, which somebody may have turned on for a purpose
+    if active and not owner.training:
         watcher.note("dropout", p=p)
+    elif tracing.is_users(caller.f_code.co_filename):
+        switch = "noisy" if active else "resting"
+        setattr(watcher, switch, getattr(watcher, switch) or owner)
+
+
+def _asking(frame: FrameType | None) -> nn.Module | None:
+    """The innermost module of the user's code that is running."""
+    while frame is not None:
+        code = frame.f_code
+        if tracing.is_users(code.co_filename) and code.co_argcount:
+            first = frame.f_locals.get(code.co_varnames[0])  # `self`, if this is one of its methods
+            if isinstance(first, nn.Module) and hasattr(type(first), code.co_name):
+                return first
+        frame = frame.f_back
+    return None
 
 
 def _chosen(watcher: Watcher, original: Any) -> Any:
@@ -163,7 +194,7 @@ def _attention(watcher: Watcher, original: Any) -> Any:
     def attention(query: Any, key: Any, value: Any, *args: Any, **kwargs: Any) -> Any:
         dropped = kwargs.get("dropout_p", args[1] if len(args) > 1 else 0.0)
         if not watcher.busy and dropped > 0:
-            _note_dropout(watcher, dropped)
+            _note_dropout(watcher, dropped, True, sys._getframe(1))
         if not watcher.busy and watcher.sampling:
             direct = tracing.is_users(sys._getframe(1).f_code.co_filename)
             watcher.note("attention", rank=query.dim(), dropout=dropped, direct=direct, device=query.device.type)

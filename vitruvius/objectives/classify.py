@@ -4,7 +4,7 @@ $L = -\frac1B\sum_b \big[(1-\epsilon)\log p_{b,y_b} + \frac{\epsilon}{K}\sum_k \
 """
 
 from torch import Generator, nn
-from torch.nn.functional import cross_entropy
+from torch.nn import functional
 
 from vitruvius.objectives import Batch, Loss
 
@@ -14,5 +14,5 @@ def classify(model: nn.Module, batch: Batch, generator: Generator | None, *, lab
     assert batch.y is not None, "classification needs labels"
     scores_BK = model(batch.x)
     smoothing = label_smoothing if generator is not None else 0.0
-    value = cross_entropy(scores_BK, batch.y, label_smoothing=smoothing)
+    value = functional.cross_entropy(scores_BK, batch.y, label_smoothing=smoothing)
     return Loss(value, (scores_BK.argmax(1) == batch.y).sum())

@@ -4,9 +4,10 @@ vitruvius train
 vitruvius train --epochs 1 --set depth=2
 vitruvius train --data fashion_mnist --arch mnist-slim --name fashion
 vitruvius train --data folder:photos --resume fashion --epochs 20
+vitruvius train --epochs 1 --doctor
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,12 +15,17 @@ from pydantic import Field
 
 from vitruvius.core import config, cost, records, runs, stopping, tables
 from vitruvius.core.arch import Arch
-from vitruvius.core.blocks import Block, Text
 from vitruvius.core.config import Flags, Settings
+from vitruvius.core.errors import UserError
+from vitruvius.verbs._findings import Found, watched
+from vitruvius.verbs._trained import Result, finish
 
 if TYPE_CHECKING:
     from vitruvius.datasets import Dataset
     from vitruvius.engine.loop import Job
+
+
+__all__ = ["Config", "Result", "run"]
 
 
 class Config(config.Config):
@@ -73,33 +79,8 @@ class Config(config.Config):
     """Optimiser steps between two checkpoints."""
     time_limit: Annotated[float, Field(gt=0)] | None = None
     """Stop after so many seconds, with the state saved."""
-
-
-class Result(records.Result):
-    """A trained network, judged once on the test images with the weights of its best validation epoch."""
-
-    test_accuracy: float
-    test_loss: float
-    val_accuracy: float | None
-    best_epoch: int
-    epochs: int
-    seconds: float
-    images_per_second: float
-    params: int
-    seed: int
-    run: str
-    data: str
-    compile: str
-    inexact: bool
-
-    def view(self) -> Iterable[Block]:
-        val = f", validation {self.val_accuracy:.2%}" if self.val_accuracy is not None else ""
-        yield Text(
-            text=f"test accuracy {self.test_accuracy:.2%}{val} (epoch {self.best_epoch} of {self.epochs}), "
-            f"{self.params:,} parameters, {self.seconds:.0f} s, {self.images_per_second:,.0f} images/s",
-            style="title",
-        )
-        yield Text(text=f"run: {self.run}", style="note")
+    doctor: bool = False
+    """Watch this training as `doctor run` watches a script; exit code 1 if a bug is proven. Turns --compile off."""
 
 
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
@@ -109,32 +90,57 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     place = device.device(config.device)
     if flags.resume is None:
         _data_and_arch(config)  # what cannot be trained leaves no folder behind
-    with world.joined(place), session.opened("train", config, flags) as (folder, config), stopping.on_signals() as stop:
+    with (
+        world.joined(place),
+        session.opened("train", _unwatched(config), flags) as (folder, recorded),
+        stopping.on_signals() as stop,
+    ):
+        config = recorded.model_copy(update={"doctor": config.doctor})
         data, arch = _data_and_arch(config)
         threads = device.use_threads(config.threads)
         steps = -(-len(data.train) // config.batch) * config.epochs
-        config = config.model_copy(
-            update={
-                "compile": device.compiles(config.compile, steps) if world.size() == 1 else "off",
-                "precision": device.precision(config.precision, place),
-            }
-        )
+        choices = {"compile": _compiles(config, steps, folder), "precision": device.precision(config.precision, place)}
+        config = config.model_copy(update=choices)
         if world.rank() == 0:
             folder.write_config(config)
         job = _job(config, data, arch, place)
         job.stop = stop
         environment = runs.environment(**device.fingerprint(threads, world.size()), data_sha256=data.sha256)
         yield from _notes(config, data, arch)
-        yield from session.carried(folder, job, environment, flags.allow_inexact)
+        work = session.carried(folder, job, environment, flags.allow_inexact)
+        findings: tuple[Found, ...] = ()
+        if config.doctor:
+            findings = yield from watched(work)
+        else:
+            yield from work
         if world.rank() == 0:
-            yield _finish(folder, config, data, arch, job, environment)
+            known = {"inexact": environment.get("inexact", False), "findings": findings}
+            result = finish(folder, config, data, arch, job, known)
+            folder.seal(environment)
+            yield result
+
+
+def _unwatched(config: Config) -> Config:
+    """What is compared with the recorded config: any run may be continued with or without --doctor."""
+    from vitruvius.engine import world
+
+    if config.doctor and world.size() > 1:
+        raise UserError("--doctor watches one process: train without torchrun")
+    return config.model_copy(update={"doctor": False})
+
+
+def _compiles(config: Config, steps: int, folder: runs.Run) -> str:
+    from vitruvius.engine import device, world
+
+    if config.doctor and config.compile == "on" and not folder.is_new:
+        raise UserError(f"--doctor: {folder.folder.name} is compiled, and uncompiled it would not go on to the bit")
+    return "off" if config.doctor or world.size() > 1 else device.compiles(config.compile, steps)
 
 
 @lru_cache(maxsize=1)
 def _data_and_arch(config: Config) -> "tuple[Dataset, Arch]":
     """The data and the network for them, refused before training if they do not fit."""
     from vitruvius import datasets
-    from vitruvius.core.errors import UserError
     from vitruvius.engine.feed import require_classes
 
     data = datasets.get(config.data, data_dir=config.data_dir, validation=config.validation, seed=config.seed)
@@ -206,47 +212,7 @@ def _notes(config: Config, data: "Dataset", arch: Arch) -> Iterator[records.Note
     yield records.Note(text=f"{data.name}: {counts} of {len(data.classes)} classes")
     found = cost.cost(arch)
     yield records.Note(text=f"{config.arch}: {found.params:,} parameters, {found.macs:,} multiply-adds per image")
-    if config.compile == "off" and device.compiler() is None:
+    if config.doctor:
+        yield records.Note(text="--doctor: this training is watched, and runs without torch.compile")
+    elif config.compile == "off" and device.compiler() is None:
         yield records.Note(text="no C++ compiler found: training runs without torch.compile")
-
-
-def _finish(folder: runs.Run, config: Config, data: "Dataset", arch: Arch, job: "Job", environment: Any) -> Result:
-    """Judge the best weights on the test images, once, and write what people look at."""
-    from vitruvius.core import files
-    from vitruvius.engine import judge
-
-    files.write_json(folder.path("model.json"), {"arch": arch.model_dump(mode="json"), **judge.labels(data)})
-    test = judge.tested(job, data)
-    result = Result(
-        test_accuracy=test.accuracy,
-        test_loss=test.loss,
-        val_accuracy=job.cursor.best_score if len(data.validation) else None,
-        best_epoch=job.cursor.best_epoch,
-        epochs=job.cursor.epoch,
-        seconds=job.cursor.seconds,
-        images_per_second=judge.speed(folder.records()),
-        params=cost.cost(arch).params,
-        seed=config.seed,
-        run=str(folder.folder),
-        data=data.name,
-        compile=config.compile,
-        inexact=environment.get("inexact", False),
-    )
-    folder.keep(result)
-    _draw(folder, config, data, result, test.confusion)
-    folder.seal(environment)
-    return result
-
-
-def _draw(folder: runs.Run, config: Config, data: "Dataset", result: Result, confusion: Any) -> None:
-    """Curves, confusion, report and model card: made from records alone."""
-    from vitruvius.core import files, render
-    from vitruvius.report import html, png, training
-
-    curves = training.curves(folder.records())
-    mistakes = training.confusion(data.classes, confusion)
-    png.draw(curves, folder.path("curves.png"))
-    png.draw(mistakes, folder.path("confusion.png"))
-    facts = training.facts(result.model_dump(mode="json"), config.model_dump(mode="json"))
-    files.write(folder.path("report.html"), html.page(f"{config.arch} on {data.name}", [*facts, curves, mistakes]))
-    files.write(folder.path("README.md"), render.markdown(training.card(config.arch, data.source, facts)))

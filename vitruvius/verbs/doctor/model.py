@@ -3,6 +3,7 @@
 The factory takes no arguments. The loss is called as loss(model(x), y) for a batch (x, y).
 
 vitruvius doctor model ./mine.py:factory
+vitruvius doctor model --table ./mine.py:factory
 """
 
 import sys
@@ -19,6 +20,8 @@ class Config(config.Config):
 
     factory: Positional[str] = ""
     """PACKAGE:FACTORY or ./file.py:FACTORY, a function that returns (model, loss, batch)."""
+    table: bool = False
+    """Also measure gradient accumulation: the batch in every (batch, steps), against the whole."""
 
 
 def run(config: Config) -> Iterator[records.Record]:
@@ -26,7 +29,7 @@ def run(config: Config) -> Iterator[records.Record]:
     from vitruvius.engine import clinic
     from vitruvius.verbs._findings import result
 
-    yield result(clinic.examine_model(_factory(config.factory), config.factory))
+    yield result(clinic.examine_model(_factory(config.factory), config.factory, config.table), config.table)
 
 
 def _factory(name: str) -> Any:

@@ -4,6 +4,7 @@ Everything after the script belongs to the script. Exit code 1 if something is p
 
 vitruvius doctor run --steps 200 train.py --epochs 3
 vitruvius doctor run --json train.py
+vitruvius doctor run --table train.py
 """
 
 from collections.abc import Iterator
@@ -27,6 +28,8 @@ class Config(config.Config):
     """What the script is given."""
     steps: Annotated[int, Field(ge=1)] | None = None
     """Stop after so many optimiser steps; default: the whole script."""
+    table: bool = False
+    """Also measure gradient accumulation: one batch of each network in every (batch, steps), against the whole."""
 
 
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
@@ -36,4 +39,5 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     from vitruvius.engine import clinic
     from vitruvius.verbs._findings import result
 
-    yield result(clinic.run_script(config.script, config.arguments, config.steps, to_stderr=flags.json))
+    words = (config.script, config.arguments, config.steps)
+    yield result(clinic.run_script(*words, to_stderr=flags.json, table=config.table), config.table)
