@@ -113,7 +113,7 @@ def test_a_syntax_error_is_named_with_its_line(script: Path, capsys: pytest.Capt
 def test_a_script_that_never_trains_is_said_so(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     script.write_text("print('hello')\n")
     assert main(["doctor", "run", str(script)]) == 0
-    assert "nothing was checked: no backward pass was seen" in capsys.readouterr().out
+    assert "nothing was checked: neither a backward pass nor a step was seen" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("last", "code"), [("sys.exit(5)", 5), ("sys.exit()", 0), ("sys.exit('over')", 1)])

@@ -75,7 +75,7 @@ def examine(trace: Trace, report: Report, names: Sequence[str] | None = None) ->
     found: list[tuple[str, Finding]] = []
     for name in plugins.members("checks") if names is None else names:
         if not trace.of("backward", "step"):
-            report.skipped.append((name, "no backward pass was seen"))
+            report.skipped.append((name, "neither a backward pass nor a step was seen"))
             continue
         try:
             found += [(name, finding) for finding in checks.get(name)(trace)]

@@ -63,7 +63,7 @@ class Result(records.Result):
     def summary(self) -> Iterable[Block]:
         """How much was looked at."""
         if not self.checked:
-            yield Text(text="nothing was checked: no backward pass was seen", style="warning")
+            yield Text(text="nothing was checked: neither a backward pass nor a step was seen", style="warning")
         elif not self.findings:
             yield Text(text=f"nothing found by {len(self.checked)} checks in {self.steps} steps", style="good")
         else:
