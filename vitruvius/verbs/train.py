@@ -98,8 +98,8 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         config = recorded.model_copy(update={"doctor": config.doctor})
         data, arch = _data_and_arch(config)
         threads = device.use_threads(config.threads)
-        steps = -(-len(data.train) // config.batch) * config.epochs
-        choices = {"compile": _compiles(config, steps, folder), "precision": device.precision(config.precision, place)}
+        macs = cost.cost(arch).macs * len(data.train) * config.epochs
+        choices = {"compile": _compiles(config, macs, folder), "precision": device.precision(config.precision, place)}
         config = config.model_copy(update=choices)
         if world.rank() == 0:
             folder.write_config(config)
@@ -129,12 +129,12 @@ def _unwatched(config: Config) -> Config:
     return config.model_copy(update={"doctor": False})
 
 
-def _compiles(config: Config, steps: int, folder: runs.Run) -> str:
+def _compiles(config: Config, macs: int, folder: runs.Run) -> str:
     from vitruvius.engine import device, world
 
     if config.doctor and config.compile == "on" and not folder.is_new:
         raise UserError(f"--doctor: {folder.folder.name} is compiled, and uncompiled it would not go on to the bit")
-    return "off" if config.doctor or world.size() > 1 else device.compiles(config.compile, steps)
+    return "off" if config.doctor or world.size() > 1 else device.compiles(config.compile, macs)
 
 
 @lru_cache(maxsize=1)
