@@ -29,6 +29,12 @@ def test_a_docstring_may_have_lines_that_look_like_code(tmp_path: Path) -> None:
     assert plugins.constant(tmp_path / "top.py", "KIND") == 1
 
 
+def test_a_broken_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("def (:\n")
+    with pytest.raises(UserError, match=r"broken\.py: not Python"):
+        plugins.docstring(tmp_path / "broken.py")
+
+
 def test_a_users_own_is_loaded_from_its_file(tmp_path: Path) -> None:
     mine = tmp_path / "mine.py"
     mine.write_text("def size():\n    return 7\n")

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from vitruvius.core.blocks import Bars, Chart, Figure, Graph, Heatmap, Lines, Panels, Pictures, Plan, Scatter
-from vitruvius.report import png
+from vitruvius.report import canvas, png
 
 
 def drawn(figure: Figure, folder: Path) -> bytes:
@@ -32,6 +32,11 @@ def test_a_figure_is_drawn(figure: Figure, tmp_path: Path) -> None:
 def test_the_same_figure_gives_the_same_bytes_and_other_data_another_picture(heatmap: Heatmap, tmp_path: Path) -> None:
     other = heatmap.model_copy(update={"values": ((0.2, 0.8), (-0.5, 0.4))})
     assert drawn(heatmap, tmp_path) == drawn(heatmap, tmp_path) != drawn(other, tmp_path)
+
+
+def test_whole_numbers_are_marked_at_whole_numbers(lines: Lines) -> None:
+    with canvas.painted(lines) as picture:
+        assert all(float(tick).is_integer() for tick in picture.axes[0].get_xticks())
 
 
 EMPTY = [

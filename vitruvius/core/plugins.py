@@ -126,8 +126,12 @@ def _head(source: Path) -> ast.Module:
     first = re.search(rb"^(?:def|async def|class|@)", text, re.MULTILINE)
     try:
         return ast.parse(text[: first.start()] if first else text)
-    except SyntaxError:  # the word began a line of the docstring
+    except SyntaxError:  # the word began a line of the docstring, or the file is broken
+        pass
+    try:
         return ast.parse(text)
+    except (SyntaxError, ValueError) as error:
+        raise UserError(f"{source}: not Python: {error}") from error
 
 
 def examples(source: Path) -> list[str]:

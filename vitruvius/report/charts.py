@@ -35,6 +35,8 @@ def lines(figure: Lines, canvas: "FigureBase") -> Size:
     if figure.log_x:
         axes.set_xscale("log")
         _plain_powers(axes.xaxis)
+    elif all(float(x).is_integer() for series in figure.series for x in series.x):
+        axes.locator_params(axis="x", integer=True)  # there is no epoch 2.5
     if figure.log_y:
         axes.set_yscale("log")
         _plain_powers(axes.yaxis)
