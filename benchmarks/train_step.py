@@ -12,6 +12,7 @@ the matmul peak is the step's arithmetic (three forward passes) over what one la
 
 import argparse
 import importlib.util
+import os
 import statistics
 import time
 from collections.abc import Callable
@@ -28,6 +29,7 @@ from vitruvius.core.arch import Arch
 from vitruvius.engine.optimiser import adamw
 from vitruvius.nn.vit import build
 
+os.environ["TORCHINDUCTOR_FORCE_DISABLE_CACHES"] = "1"  # the first call is stated: it must not find last week's code
 Step = Callable[[], None]
 
 
