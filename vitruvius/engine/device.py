@@ -11,8 +11,8 @@ from vitruvius.core.errors import UserError
 COMPILE_PAYS_AFTER = 1.4e12
 """Multiply-adds of forward passes after which compilation has paid for itself.
 
-Measured by benchmarks/train_step.py on two cores: about 17 s to compile and 9.2 ms saved per step of `mnist`, which pays
-after 1,850 steps or 1.0e12 multiply-adds; 15 s and 1.3 ms for `mnist-slim`, after 11,900 steps or 1.4e12.
+Measured by benchmarks/train_step.py on two cores: about 17 s to compile and 9.2 ms saved per step of `mnist`, which
+pays after 1,850 steps or 1.0e12 multiply-adds; 15 s and 1.3 ms for `mnist-slim`, after 11,900 steps or 1.4e12.
 """
 PRECISIONS = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.bfloat16}
 
