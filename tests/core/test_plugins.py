@@ -30,7 +30,7 @@ def test_a_docstring_may_have_lines_that_look_like_code(tmp_path: Path) -> None:
 
 
 def test_a_broken_file_is_named(tmp_path: Path) -> None:
-    (tmp_path / "broken.py").write_text("def (:\n")
+    (tmp_path / "broken.py").write_text("broken = (\n")
     with pytest.raises(UserError, match=r"broken\.py: not Python"):
         plugins.docstring(tmp_path / "broken.py")
 
