@@ -19,6 +19,12 @@ ROWS = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty folder: some commands of the table write files."""
+    monkeypatch.chdir(tmp_path)
+
+
 def asked(command: str, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
     """The JSON document of a command, after checking that every proof passed."""
     assert main([*shlex.split(command)[1:], "--json"]) == 0
