@@ -100,9 +100,12 @@ def _shape(node: Any) -> tuple[int, ...]:
 
 
 def _sum(graph: Graph, root: Tensor) -> None:
-    if root.grad_fn is None or root.grad_fn.name() != "SumBackward0":
+    node: Any = root.grad_fn
+    if node is not None and node.name() == "NegBackward0":  # what is summed may be negative, as a likelihood is
+        node = node.next_functions[0][0]
+    if node is None or node.name() != "SumBackward0":
         return
-    before = root.grad_fn.next_functions[0][0]
+    before = node.next_functions[0][0]
     shape = _shape(before) if before is not None else ()
     graph.summed_rows = shape[0] if shape else 0
 

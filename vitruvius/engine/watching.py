@@ -40,13 +40,6 @@ class Watcher(Steps):
         if any(self.left.get(id(first)) not in (None, _corner(first)) for first in ledger.parameters()[:1]):
             self.note("restarted", optimiser=ledger.key)
 
-    def before_backward(self, root: Tensor) -> None:
-        """A backward pass begins; what is summed may be negative, as a likelihood is."""
-        super().before_backward(root)
-        event, node = self.trace.events[-1], root.grad_fn
-        if event["graph"] is not None and node is not None and node.name() == "NegBackward0":
-            event["graph"].summed_rows = _summed_rows(node.next_functions[0][0])
-
     def before_step(self, optimiser: Optimizer, closure: bool) -> None:
         """An optimiser is about to step; gradients may have been scaled by hand since they were computed."""
         super().before_step(optimiser, closure)
@@ -197,13 +190,6 @@ class Watcher(Steps):
 def _corner(tensor: Tensor) -> list[float]:
     corner: list[float] = tensor.detach().flatten()[:4].tolist()
     return corner
-
-
-def _summed_rows(node: Any) -> int:
-    """How many rows an operation adds up, 0 if it is no sum of all."""
-    before = node.next_functions[0][0] if node is not None and node.name() == "SumBackward0" else None
-    shape = before._input_metadata[0].shape if before is not None else ()
-    return int(shape[0]) if shape else 0
 
 
 def _row_sums(scores: Tensor) -> dict[str, Any]:
