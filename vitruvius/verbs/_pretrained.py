@@ -1,18 +1,79 @@
-"""What a pretraining leaves in its folder beside the records: weights, tables, the assignment's log, pictures."""
+"""What a pretraining ends with: its result, and weights, tables, the assignment's log and pictures in its folder."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from vitruvius.core import files, render
+from vitruvius.core import files, records, render
+from vitruvius.core.blocks import Block
 from vitruvius.core.runs import Run
+from vitruvius.engine.outcomes import Certificate, Outcome, loss_in_words, outcomes
 
 if TYPE_CHECKING:
     from vitruvius.datasets import Dataset
     from vitruvius.engine.autoencoders import Plan
     from vitruvius.engine.loop import Job
     from vitruvius.engine.pretraining import Judge
+    from vitruvius.verbs.pretrain import Config
 
 
-def write(folder: Run, config: dict[str, Any], plan: "Plan", data: "Dataset", job: "Job") -> None:
+class Result(records.Result):
+    """A pretrained grid: every kind of autoencoder, and for linear ones how near they are to the optimum."""
+
+    outcomes: tuple[Outcome, ...]
+    certificates: tuple[Certificate, ...]
+    """Of linear autoencoders."""
+    features: int
+    """Entries of a sample."""
+    variance: float
+    """Of the training samples, summed over entries."""
+    loss: str
+    """What the losses are, in words."""
+    probe: str
+    """The probe, in words."""
+    epochs: int
+    seconds: float
+    seed: int
+    data: str
+    run: str
+    inexact: bool
+
+    def view(self) -> Iterable[Block]:
+        from vitruvius.report import pretraining
+
+        return pretraining.summary(self.model_dump(mode="json"))
+
+
+def finish(
+    folder: Run, config: "Config", plan: "Plan", data: "Dataset", job: "Job", judge: "Judge", environment: dict[str, Any]
+) -> Result:
+    """Certify the last weights and write what people look at."""
+    from vitruvius.engine import pca
+    from vitruvius.engine.probing import batches
+
+    asked = config.model_dump(mode="json")
+    lines = [line for line in folder.records() if line["kind"] == "points"]
+    result = Result(
+        outcomes=tuple(outcomes(lines[0]["points"], lines[-1]["points"])),
+        certificates=tuple(pca.certificates(job.model, job.train, judge.validation, config.l2)),
+        features=data.train.x[0].numel(),
+        variance=pca.variance(batches(job.train)),
+        loss=loss_in_words(asked),
+        probe=judge.words(),
+        epochs=job.cursor.epoch,
+        seconds=job.cursor.seconds,
+        seed=config.seed,
+        data=data.name,
+        run=str(folder.folder),
+        inexact=environment.get("inexact", False),
+    )
+    folder.keep(result)
+    _write(folder, asked, plan, data, job)
+    draw(folder, asked, result.model_dump(mode="json"), job, judge)
+    folder.seal(environment)
+    return result
+
+
+def _write(folder: Run, config: dict[str, Any], plan: "Plan", data: "Dataset", job: "Job") -> None:
     """Weights with what belongs to them, the table of all epochs, the assignment's log."""
     from safetensors.torch import save
 

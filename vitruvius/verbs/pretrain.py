@@ -9,23 +9,24 @@ vitruvius pretrain --data mnist --model vit --epochs 20 --name masked
 vitruvius pretrain --latent 5,20 --objective reconstruct --l2 0.01 --epochs 50
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from vitruvius.core import config, records, runs, stopping
-from vitruvius.core.blocks import Block
 from vitruvius.core.config import Flags, Ints, Names, Settings
 from vitruvius.core.errors import UserError
-from vitruvius.engine.outcomes import Certificate, Outcome, loss_in_words, outcomes
-from vitruvius.verbs import _pretrained
+from vitruvius.verbs._pretrained import Result, finish
 
 if TYPE_CHECKING:
     from vitruvius.datasets import Dataset
     from vitruvius.engine.autoencoders import Plan
     from vitruvius.engine.loop import Job
     from vitruvius.engine.pretraining import Judge
+
+
+__all__ = ["Config", "Result", "run"]
 
 
 class Config(config.Config):
@@ -122,33 +123,6 @@ WORTH_SHARING = 2**18
 """Entries of a matrix from which more than one thread pays."""
 
 
-class Result(records.Result):
-    """A pretrained grid: every kind of autoencoder, and for linear ones how near they are to the optimum."""
-
-    outcomes: tuple[Outcome, ...]
-    certificates: tuple[Certificate, ...]
-    """Of linear autoencoders."""
-    features: int
-    """Entries of a sample."""
-    variance: float
-    """Of the training samples, summed over entries."""
-    loss: str
-    """What the losses are, in words."""
-    probe: str
-    """The probe, in words."""
-    epochs: int
-    seconds: float
-    seed: int
-    data: str
-    run: str
-    inexact: bool
-
-    def view(self) -> Iterable[Block]:
-        from vitruvius.report import pretraining
-
-        return pretraining.summary(self.model_dump(mode="json"))
-
-
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Pretrain, probe, certify, write the run folder."""
     from vitruvius.engine import device, pretraining, session
@@ -172,7 +146,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
                 record = pretraining.look(job.model, record.epoch, judge)
                 folder.keep(record)
             yield record
-        yield _finish(folder, config, data, job, judge, environment)
+        yield finish(folder, config, _plan(config), data, job, judge, environment)
 
 
 def _data(config: Config) -> "Dataset":
@@ -255,31 +229,3 @@ def _notes(data: "Dataset", job: "Job", judge: "Judge") -> Iterator[records.Note
     cells = len(job.model.cells)  # type: ignore[arg-type]
     yield records.Note(text=f"{params:,} parameters in {cells:,} {'autoencoder' if cells == 1 else 'autoencoders'}")
     yield records.Note(text=f"the probe is left out: {judge.why_not}" if judge.why_not else f"probe: {judge.words()}")
-
-
-def _finish(folder: runs.Run, config: Config, data: "Dataset", job: "Job", judge: "Judge", environment: Any) -> Result:
-    """Certify the last weights and write what people look at."""
-    from vitruvius.engine import pca
-    from vitruvius.engine.probing import batches
-
-    asked = config.model_dump(mode="json")
-    lines = [line for line in folder.records() if line["kind"] == "points"]
-    result = Result(
-        outcomes=tuple(outcomes(lines[0]["points"], lines[-1]["points"])),
-        certificates=tuple(pca.certificates(job.model, job.train, judge.validation, config.l2)),
-        features=data.train.x[0].numel(),
-        variance=pca.variance(batches(job.train)),
-        loss=loss_in_words(asked),
-        probe=judge.words(),
-        epochs=job.cursor.epoch,
-        seconds=job.cursor.seconds,
-        seed=config.seed,
-        data=data.name,
-        run=str(folder.folder),
-        inexact=environment.get("inexact", False),
-    )
-    folder.keep(result)
-    _pretrained.write(folder, asked, _plan(config), data, job)
-    _pretrained.draw(folder, asked, result.model_dump(mode="json"), job, judge)
-    folder.seal(environment)
-    return result
