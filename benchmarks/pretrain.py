@@ -16,6 +16,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from benchmarks import record
 from vitruvius import datasets
 from vitruvius.core.config import Flags
@@ -25,6 +27,8 @@ from vitruvius.verbs import pretrain, probe, train
 
 GRID_SECONDS, MNIST_SECONDS = 90, 15 * 60
 GAP = 0.005
+LONG = 100
+"""Epochs after which a linear autoencoder is judged on its own training samples too."""
 FEW, FEW_ABOVE_RAW, ALL, ALL_ABOVE_UNTRAINED = 0.86, 0.05, 0.96, 0.02
 LABELS = 1000
 VIT = ("patch=4", "depth=4", "dropout=0")
@@ -71,12 +75,13 @@ def grid(root: Path, quick: bool) -> tuple[list[dict[str, Any]], list[str]]:
     seconds = time.perf_counter() - began
     rows = [{"part": "grid", "seconds": round(seconds, 1), **outcome.model_dump()} for outcome in found.outcomes]
     broken = [] if seconds <= GRID_SECONDS else [f"the grid takes {seconds:.0f} s, at most {GRID_SECONDS} s"]
-    for c in found.certificates:
-        if c.objective == "reconstruct" and c.latent in (5, 20):
-            gap = c.val_loss / c.val_optimum - 1
-            rows.append({"part": "pca", "latent": c.latent, "repeat": c.repeat, "training": c.gap, "validation": gap})
-            if max(c.gap, gap) > GAP:
-                broken.append(f"latent {c.latent}, repeat {c.repeat}: {rows[-1]} above PCA, at most {GAP:.1%}")
+    long: dict[str, Any] = {"objective": ("reconstruct",), "latent": (5, 20), "epochs": 1 if quick else LONG}
+    longer = last(pretrain.run(pretrain.Config(**long, probe="none"), Flags(runs=str(root), name="long")))
+    near = [*above_pca(found), *above_pca(longer)]
+    rows += near
+    # Ten epochs do not sort nearly equal eigenvalues, which cost PCA itself as much on fresh samples.
+    judged = [(row, row["validation"]) for row in near] + [(row, row["training"]) for row in near if row["epochs"] > 10]
+    broken += [f"{row}: at most {GAP:.1%} above PCA" for row, gap in judged if gap > GAP]
     for outcome in found.outcomes:
         if outcome.latent in (5, 20):
             rows.append(alone(root, outcome, size.get("epochs", 10)))
@@ -87,6 +92,22 @@ def grid(root: Path, quick: bool) -> tuple[list[dict[str, Any]], list[str]]:
                     f"{outcome.objective} {outcome.latent}: {rows[-1]['val_loss']} alone, {low} to {high} together"
                 )
     return rows, broken
+
+
+def above_pca(found: pretrain.Result) -> list[dict[str, Any]]:
+    """How far the loss of linear autoencoders of latent 5 and 20 lies above PCA's, relatively."""
+    return [
+        {
+            "part": "above PCA",
+            "latent": c.latent,
+            "repeat": c.repeat,
+            "epochs": found.epochs,
+            "training": c.gap,
+            "validation": c.val_loss / c.val_optimum - 1,
+        }
+        for c in found.certificates
+        if c.objective == "reconstruct" and c.latent in (5, 20) and c.val_loss and c.val_optimum
+    ]
 
 
 def alone(root: Path, outcome: Any, epochs: int) -> dict[str, Any]:
@@ -169,6 +190,7 @@ def masked(root: Path, quick: bool) -> tuple[list[dict[str, Any]], list[str]]:
             found = last(train.run(train.Config(**tuning, init=init, seed=seed), flags))
             rows.append({"part": "masked", "kind": kind, "seed": seed, "accuracy": found.test_accuracy})
             print(f"  {kind}, seed {seed}: {found.test_accuracy:.2%}", flush=True)
+    rows.append({"part": "masked", "pretraining": asked, "training": tuning | {"data": f"mnist, {LABELS:,} labels"}})
     return rows, []
 
 
@@ -188,13 +210,14 @@ def main() -> None:
     except UserError as error:
         raise SystemExit(str(error)) from None
     broken: list[str] = []
+    threads = torch.get_num_threads()
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
             rows, failures = PARTS[name](Path(folder), options.quick)
         for row in rows:
             print(row, flush=True)
         if not options.quick:
-            print(record.write(f"pretrain-{name}", rows, load=load, threads=os.cpu_count()))
+            print(record.write(f"pretrain-{name}", rows, load=load, threads=threads))
             broken += failures
     if broken:
         raise SystemExit("\n".join(broken))

@@ -44,7 +44,13 @@ class Result(records.Result):
 
 
 def finish(
-    folder: Run, config: "Config", plan: "Plan", data: "Dataset", job: "Job", judge: "Judge", environment: dict[str, Any]
+    folder: Run,
+    config: "Config",
+    plan: "Plan",
+    data: "Dataset",
+    job: "Job",
+    judge: "Judge",
+    environment: dict[str, Any],
 ) -> Result:
     """Certify the last weights and write what people look at."""
     from vitruvius.engine import pca
