@@ -27,6 +27,8 @@ def test_tokens_count_patches_and_the_class_token() -> None:
         ({"patch": 5}, "patch 5 does not divide image 28"),
         ({"heads": 7}, "heads 7 does not divide width 64"),
         ({"heads": (1, 2)}, "heads has 2 entries for depth 6"),
+        ({"heads": (4, 4)}, "heads has 2 entries for depth 6"),
+        ({"mlp": []}, "mlp has 0 entries for depth 6"),
         ({"class_token": False}, "pooling 'cls' needs class_token"),
         ({"kernel": "sofmax"}, "did you mean 'softmax'"),
         ({"widht": 3}, "did you mean 'width'"),

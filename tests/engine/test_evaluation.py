@@ -91,6 +91,10 @@ def test_verdicts(tau: tuple[float | None, ...], gain: tuple[float | None, ...],
     assert evaluation.verdict(first, second) == verdict
 
 
+def test_equal_accuracies_are_not_called_equal_scores() -> None:
+    assert judged(noisy(ACCURACY, 0.01), [0.5] * COUNT).verdict == evaluation.EQUAL
+
+
 def test_among_networks_of_one_size_counting_parameters_knows_nothing() -> None:
     same = Sizes(np.full(COUNT, 1000.0), DEPTH)
     found = judged(noisy(ACCURACY, 0.01), sizes=same)

@@ -1,7 +1,9 @@
 """People's own networks: named, built from the seed alone, faults told with the file."""
 
+import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -54,6 +56,19 @@ def test_one_after_another_each_is_built_once(tmp_path: Path) -> None:
     assert built == [2, 3, 4]
 
 
+def test_whatever_generator_draws_the_weights_they_come_from_the_seed(tmp_path: Path) -> None:
+    drawn = "float(torch.rand(())), float(np.random.rand()), random.random()"
+    body = "import random\nimport numpy as np\ndef models():\n    net = nn.Linear(3, 1)\n    net.bias = None\n"
+    body += f"    net.weight.data[0] = torch.tensor([{drawn}])\n    yield 'a', net"
+    (net,) = own.networks(write(tmp_path, body, "drawn.py")).values()
+    before = random.getstate(), np.random.get_state()[1].tolist()
+    first = weights(own.build(net, 1))
+    assert (random.getstate(), np.random.get_state()[1].tolist()) == before
+    random.random(), np.random.rand()
+    assert weights(own.build(net, 1)) == first
+    assert all(a != b for a, b in zip(weights(own.build(net, 2)), first, strict=True))
+
+
 @pytest.mark.parametrize(
     ("body", "message"),
     [
@@ -63,7 +78,7 @@ def test_one_after_another_each_is_built_once(tmp_path: Path) -> None:
         ("def models():\n    yield from ()", "yields no network"),
         ("def models():\n    raise KeyError('x')", "KeyError: 'x'"),
         ("def models():\n    return 3", "TypeError: 'int' object is not iterable"),
-        ("models = 3", "not a function that yields"),
+        ("models = 3", "models is no function but int"),
         ("def modles(): pass", "did you mean 'modles'"),
         ("1 / 0", "could not be loaded: ZeroDivisionError"),
     ],

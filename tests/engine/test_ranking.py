@@ -170,6 +170,40 @@ def test_peoples_own_modules_are_scored_like_any_other(data: datasets.Dataset, t
     assert [record.scores for record in ranking.scored(whole, {}, "processes", 2)] == scored
 
 
+STRANGE = """
+from torch.utils.checkpoint import checkpoint
+class Recomputing(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(nn.Flatten(), nn.Linear(64, 8), nn.BatchNorm1d(8), nn.Dropout(0.5), nn.GELU())
+        self.head = nn.Linear(8, 10)
+    def forward(self, x):
+        return self.head(checkpoint(self.body, x, use_reentrant=False))
+class Overwriting(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(nn.Flatten(), nn.Linear(64, 8), nn.GELU(), nn.Linear(8, 10))
+    def forward(self, x):
+        return self.body(x.mul_(3).add_(1))
+def models():
+    yield "recomputing", Recomputing()
+    yield "overwriting", Overwriting()
+def luck(once):
+    return float(torch.rand(()))
+"""
+
+
+def test_a_score_does_not_depend_on_its_company_whatever_a_network_does(data: datasets.Dataset, tmp_path: Path) -> None:
+    mine = own_file(tmp_path, STRANGE)
+    archs = tuple(candidates.networks([f"{mine}:models"], data).values())
+    names = ("grad_norm", "fisher", "jacob_cov", "zen", "zico", f"{mine}:luck")
+    together = [record.scores for record in ranking.scored(plan(data, *names, archs=archs, seeds=1), {})]
+    for name in names:
+        alone = [record.scores for record in ranking.scored(plan(data, name, archs=archs, seeds=1), {})]
+        assert [scores[name] for scores in alone] == [scores[name] for scores in together]
+        assert all(scores[name].value is not None for scores in together)
+
+
 def test_proxies_are_chosen_by_name_with_the_structural_ones_behind() -> None:
     assert list(ranking.chosen(["snip", "params", "snip"])) == ["snip", "params", "macs", "depth", "width_sum"]
     every = list(ranking.chosen(["all"]))

@@ -1,5 +1,6 @@
 """zico compares gradients between the halves of the minibatch, weight by weight."""
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -32,6 +33,12 @@ def test_it_is_the_log_of_mean_over_deviation_between_batches(
 def test_dead_weights_are_left_out(model: nn.Module, x: Tensor, y: Tensor) -> None:
     x[:, 0] = 0  # half of every patch is black: these weights have no gradient in any batch
     assert torch.tensor(proxies.get("zico")(proxies.one_pass(model, x, y))).isfinite()
+
+
+def test_a_gradient_that_is_nan_makes_the_score_nan(model: nn.Module, x: Tensor, y: Tensor) -> None:
+    with torch.no_grad():
+        next(model.parameters()).fill_(torch.nan)
+    assert math.isnan(proxies.get("zico")(proxies.one_pass(model, x, y)))
 
 
 def test_one_image_has_no_halves(model: nn.Module, x: Tensor, y: Tensor) -> None:

@@ -95,6 +95,19 @@ def test_one_seed_names_no_winner() -> None:
     )
 
 
+def test_networks_that_share_the_first_place_are_all_named() -> None:
+    found = result()
+    found["config"]["seeds"] = 1
+    for row in found["archs"][:2]:
+        row["rank"]["head_confidence"] = 1
+    assert "network0, network1 are first, but" in ranking.winner(found, "head_confidence")
+
+
+def test_a_column_of_too_few_accuracies_keeps_its_name() -> None:
+    blank = {proxy: {**found, "archs": 0} for proxy, found in result()["evaluation"].items()}
+    assert "(too few accuracies of c_acc are known)" in render.plain([ranking.worth("c_acc", blank)])
+
+
 def test_the_csv_has_a_line_per_network() -> None:
     rows = list(csv.DictReader(io.StringIO(ranking.table_csv(result(("a_acc", "b_acc"))))))
     assert len(rows) == 60

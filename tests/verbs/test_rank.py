@@ -201,6 +201,18 @@ def test_a_run_is_finished_only_while_its_table_is_the_same(folder: Path) -> Non
     assert len(lines()) == 20
 
 
+def test_a_run_is_finished_only_while_its_own_data_are_the_same(folder: Path) -> None:
+    Path("data.py").write_text("one = 1")
+    before = rank._inputs(config(data="./data.py:one"))
+    assert rank._inputs(config(data="./data.py:one")) == before
+    Path("data.py").write_text("one = 2")
+    assert rank._inputs(config(data="./data.py:one")) != before
+    Path("photos/cat").mkdir(parents=True)
+    before = rank._inputs(config(data="folder:photos"))
+    Path("photos/cat/1.png").write_text("x")
+    assert rank._inputs(config(data="folder:photos")) != before
+
+
 def test_another_command_with_the_same_name_is_refused_but_another_place_is_not(folder: Path) -> None:
     interrupt(after=3)
     for fields in ({"batch": 8}, {"seeds": 3}, {"proxies": "snip"}):
@@ -220,6 +232,17 @@ def test_a_bad_request_leaves_no_folder(folder: Path) -> None:
         ({"batch": 5_000}, "batch 5000: noise:1x8x8/10 has 512 training images"),
         ({"archs": "mnist", "data": "mnist", "accuracy": "acc"}, "only a table of networks has accuracies"),
         ({"data": "noise:1x6x6"}, "entry 1: patch 4 does not divide image 6; noise:1x6x6/10 has images of 1x6x6"),
+    ]
+    files.write_json(Path("percent.json"), [{**NETS[0], "accuracy": 0.9}, {**NETS[1], "accuracy": 85.0}])
+    huge = {"patch": 4, "depth": 64, "width": 2**17}
+    files.write_json(Path("huge.json"), [NETS[0], {"name": "big", "arch": huge}])
+    files.write_json(Path("ceiling.json"), {"archs": NETS[:3], "noise_ceiling": {"a": 1}})
+    Path("mine.py").write_text("size = 3")
+    bad += [
+        ({"archs": "percent.json"}, "entry 2: accuracy: 85.0 is not an accuracy (a fraction)"),
+        ({"archs": "huge.json"}, "entry 2, big: a network of"),
+        ({"archs": "ceiling.json"}, "ceiling.json: noise_ceiling: "),
+        ({"proxies": "./mine.py:size"}, "size is no function but int"),
     ]
     for fields, message in bad:
         with pytest.raises(UserError) as caught:

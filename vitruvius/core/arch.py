@@ -3,7 +3,7 @@
 from functools import cached_property
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, ModelWrapValidatorHandler, model_validator
 
 from vitruvius.core.config import Strict
 from vitruvius.core.errors import unknown
@@ -54,6 +54,17 @@ class Arch(Strict):
     """How attention weighs values: a file of kernels/."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
 
+    @model_validator(mode="wrap")
+    @classmethod
+    def _has_an_entry_per_layer(cls, given: Any, build: ModelWrapValidatorHandler[Self]) -> Self:
+        """The lists as they were given: equal entries collapse, however many there are."""
+        arch = build(given)
+        for field in ("heads", "head_dim", "mlp"):
+            value = given.get(field) if isinstance(given, dict) else None
+            if isinstance(value, list | tuple) and len(value) != arch.depth:
+                raise ValueError(f"{field} has {len(value)} entries for depth {arch.depth}")
+        return arch
+
     @model_validator(mode="after")
     def _is_possible(self) -> Self:
         if self.image % self.patch:
@@ -62,10 +73,6 @@ class Arch(Strict):
             raise ValueError("pooling 'cls' needs class_token true; without one choose pooling 'mean'")
         if self.kernel not in members("kernels"):
             raise unknown("kernel", self.kernel, members("kernels"))
-        for field in ("heads", "head_dim", "mlp"):
-            value = getattr(self, field)
-            if isinstance(value, tuple) and len(value) != self.depth:
-                raise ValueError(f"{field} has {len(value)} entries for depth {self.depth}")
         if self.head_dim is None:
             for heads in set(self._spread(self.heads)):
                 if self.width % heads:

@@ -5,6 +5,7 @@ $M_l$ = mlp, softmax attention needs $nPD + \sum_l (4 N D I_l + 2 N^2 I_l + 2 N 
 """
 
 import os
+from pathlib import Path
 from typing import NamedTuple
 
 from vitruvius.core.arch import Arch, Layer
@@ -115,8 +116,14 @@ def refuse_if_too_big(arch: Arch, batch: int = 0) -> None:
 
 
 def memory_bytes() -> int:
-    """Memory of this machine."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    """Memory that this process may use: the machine's, or what its container is allowed."""
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            machine = min(machine, int(Path(limit).read_text()))
+        except (OSError, ValueError):  # no such group, or "max"
+            continue
+    return machine
 
 
 def _kept_by_kernel(kernel: str, tokens: int, layer: Layer) -> int:

@@ -100,6 +100,12 @@ def folder_hashes(folder: Path, skip: Iterable[str] = ()) -> dict[str, str]:
     return {path.name: sha256(path) for path in files if path.name not in leave}
 
 
+def tree_hash(folder: Path) -> str:
+    """The hash of what a folder lists, at any depth: names, sizes and times of change, without reading the files."""
+    listed = [(path, path.stat()) for path in sorted(folder.rglob("*")) if path.is_file()]
+    return content_hash([[str(path.relative_to(folder)), stat.st_size, stat.st_mtime_ns] for path, stat in listed])
+
+
 def _sync_folder(folder: Path) -> None:
     handle = os.open(folder, os.O_RDONLY)
     try:

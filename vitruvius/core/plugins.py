@@ -83,7 +83,10 @@ def _own(kind: str, name: str) -> Any:
     if not hasattr(loaded, attribute):
         public = [key for key, value in vars(loaded).items() if callable(value) and not key.startswith("_")]
         raise unknown(f"{kind} in {file} named", attribute, public)
-    return getattr(loaded, attribute)
+    found = getattr(loaded, attribute)
+    if not callable(found):
+        raise UserError(f"{kind} '{name}': {attribute} is no function but {type(found).__name__}")
+    return found
 
 
 @cache

@@ -138,7 +138,8 @@ def _resumed(folder: Path, asked: C) -> C:
     refused = [key for key in changed({key: recorded.get(key) for key in given}, given) if key not in MAY_DIFFER]
     if refused:
         pairs = ", ".join(f"{key} was {recorded.get(key)!r}, now {given[key]!r}" for key in refused)
-        raise UserError(f"--resume {folder.name} cannot change {pairs}; only {' and '.join(MAY_DIFFER)} may differ")
+        free = " and ".join(key for key in MAY_DIFFER if key in wanted)
+        raise UserError(f"--resume {folder.name} cannot change {pairs}{f'; only {free} may differ' if free else ''}")
     return type(asked)(**recorded | {key: given[key] for key in MAY_DIFFER if key in given})
 
 

@@ -95,6 +95,12 @@ def accuracies(path: Path, column: str) -> list[float | None]:
     return [_accuracy(row, column, f"{path}: entry {index}: {column}") for index, row in enumerate(_rows(path), 1)]
 
 
+def refuse_bad_accuracies(path: Path, column: str) -> None:
+    """Name the first entry of a column that is no accuracy; what the others say is told to nobody."""
+    for index, row in enumerate(_rows(path), 1):
+        _accuracy(row, column, f"{path}: entry {index}: {column}")
+
+
 def about(path: Path, key: str) -> Any:
     """What a file says beside its networks; None if it does not."""
     content = read_json(path)
@@ -148,8 +154,11 @@ def _from_public(described: Mapping[str, Any], where: str) -> dict[str, Any]:
     heads, ratios = described["num_heads"], described["mlp_ratio"]
     if not isinstance(width, int) or not isinstance(heads, list) or not isinstance(ratios, list):
         raise UserError(f"{where}: hidden_dim must be a whole number, num_heads and mlp_ratio lists")
-    if not all(isinstance(count, int) and count > 0 for count in heads):
+    if not all(type(count) is int and count > 0 for count in heads):
         raise UserError(f"{where}: num_heads must hold positive whole numbers")
+    for count in heads:
+        if width % count:
+            raise UserError(f"{where}: num_heads {count} does not divide hidden_dim {width}")
     if not all(isinstance(ratio, int | float) and 0 < ratio <= 64 for ratio in ratios):
         raise UserError(f"{where}: mlp_ratio must hold numbers above 0 and at most 64")
     return {

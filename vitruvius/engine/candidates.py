@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from vitruvius.core import tables
+from vitruvius.core import cost, tables
 from vitruvius.core.arch import Arch
 from vitruvius.core.errors import UserError
 from vitruvius.datasets import Dataset
@@ -10,9 +10,9 @@ from vitruvius.engine import own
 from vitruvius.engine.ranking import Network
 
 
-def networks(words: Sequence[str], data: Dataset) -> dict[str, Network]:
-    """The networks that `--archs` names, for the images of these data."""
-    if any(".py" in word for word in words):
+def networks(words: Sequence[str], data: Dataset, batch: int = 1) -> dict[str, Network]:
+    """The networks that `--archs` names, for the images of these data, so many at a time."""
+    if any(word.endswith(".py") or ".py:" in word for word in words):
         if len(words) > 1:
             raise UserError(f"--archs {','.join(words)}: networks of your own stand alone, as in ./mine.py:models")
         return {**own.networks(words[0])}
@@ -25,8 +25,12 @@ def networks(words: Sequence[str], data: Dataset) -> dict[str, Network]:
         hint = f"; {data.name} has images of {shape}: choose --data" if "does not divide image" in str(error) else ""
         raise UserError(f"{error}{hint}") from None
     names: dict[Arch, str] = {}
-    for name, arch in found:
+    for index, (name, arch) in enumerate(found, 1):
         _must_fit(name, arch, data)
+        try:
+            cost.refuse_if_too_big(arch, batch)
+        except UserError as error:
+            raise UserError(f"entry {index}, {name}: {error}") from None
         if names.setdefault(arch, name) != name:
             raise UserError(f"{names[arch]} and {name} are the same network on the images of {data.name}")
     return dict(found)

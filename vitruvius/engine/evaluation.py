@@ -17,6 +17,7 @@ BEATS = "beats counting parameters"
 NO_BETTER = "no better than parameters"
 NO_SIGNAL = "no signal: the interval contains 0"
 CONSTANT = "no signal: all scores are equal"
+EQUAL = "no signal: all accuracies are equal"
 UNKNOWN = "not judged: fewer than three accuracies are known"
 FEWEST = 3
 LARGEST = 4_000
@@ -75,7 +76,7 @@ class Judge:
             **_against_sizes(scores_nS, self.sizes),
             regret_at_1=statistics.regret(score_n, self.accuracy, 1),
             regret_at_5=statistics.regret(score_n, self.accuracy, 5),
-            verdict=verdict(tau, statistics.interval(tau_R - self.params_tau)),
+            verdict=verdict(tau, statistics.interval(tau_R - self.params_tau)) if np.ptp(self.accuracy) else EQUAL,
             archs=len(score_n),
         )
 

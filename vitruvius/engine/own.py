@@ -1,15 +1,20 @@
 """People's own networks: `./mine.py:models`, a function that yields (name, nn.Module) pairs."""
 
+import random
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import nn
 
 from vitruvius.core import files, plugins
 from vitruvius.core.errors import UserError
+
+State = tuple[Any, Any, torch.Tensor]
+"""Of the global generators of Python, numpy and torch."""
 
 
 class Own(NamedTuple):
@@ -50,10 +55,8 @@ class Sweep:
     def __init__(self, source: str, seed: int) -> None:
         self.source = source
         self.passed = 0
-        self.state = torch.Generator().manual_seed(seed).get_state()
+        self.state = _first_state(seed)
         function = plugins.function("models", source)
-        if not callable(function):
-            raise UserError(f"{source}: not a function that yields (name, module) pairs")
         self.made = self._in_stream(lambda: iter(function()))
 
     def __iter__(self) -> Iterator[tuple[str, nn.Module]]:
@@ -65,14 +68,30 @@ class Sweep:
 
     def _in_stream(self, step: Any) -> Any:
         """Take one step of the user's code; its draws are this walk's, the global stream is left as it was."""
-        with torch.random.fork_rng(devices=[]):
-            torch.set_rng_state(self.state)
-            try:
-                return step()
-            except Exception as error:
-                raise UserError(f"{self.source}: {type(error).__name__}: {error}") from error
-            finally:
-                self.state = torch.get_rng_state()
+        before = _state()
+        _go_on_from(self.state)
+        try:
+            return step()
+        except Exception as error:
+            raise UserError(f"{self.source}: {type(error).__name__}: {error}") from error
+        finally:
+            self.state = _state()
+            _go_on_from(before)
+
+
+def _first_state(seed: int) -> State:
+    torch_ = torch.Generator().manual_seed(seed)
+    return random.Random(seed).getstate(), np.random.RandomState(seed % 2**32).get_state(), torch_.get_state()
+
+
+def _state() -> State:
+    return random.getstate(), np.random.get_state(), torch.get_rng_state()
+
+
+def _go_on_from(state: State) -> None:
+    random.setstate(state[0])
+    np.random.set_state(state[1])
+    torch.set_rng_state(state[2])
 
 
 @lru_cache(maxsize=1)

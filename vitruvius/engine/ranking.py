@@ -131,7 +131,7 @@ def scored(plan: Plan, done: Mapping[str, Any], place: Place = "here", workers: 
 
 def score(shared: Shared, task: Task) -> tuple[Scores, dict[str, float]]:
     """All proxies of one network, sharing their passes; a failure is a score with a reason, never an end."""
-    x, y = map(torch.tensor, shared.batches[task.seed])  # a copy: a network may write into its input
+    x, y = map(torch.tensor, shared.batches[task.seed])
     try:
         once = proxies.one_pass(_model(task, len(x)), x, y, seed=task.seed)
     except Exception as error:  # a user's network may raise anything
@@ -140,7 +140,8 @@ def score(shared: Shared, task: Task) -> tuple[Scores, dict[str, float]]:
     for name, place in shared.proxies.items():
         began = time.process_time()
         try:
-            scores[name] = Score.of(float(_proxy(place)(once)))
+            with once.seeded():
+                scores[name] = Score.of(float(_proxy(place)(once)))
         except Exception as error:  # a user's proxy as well
             scores[name] = Score(failed=_reason(error, len(x)))
         timing[name] = round(time.process_time() - began, 6)

@@ -43,6 +43,15 @@ class Standing(Strict):
     """A fraction; one per column where the table has several."""
 
 
+class Ceiling(Strict):
+    """How well the accuracies of one training of n networks predict those of a second: no score can do better."""
+
+    archs: int
+    kendall: Interval
+    spearman: Interval
+    kendall_within_size: Within
+
+
 class Evaluation(Strict):
     """How well a score orders the networks whose accuracies are known."""
 

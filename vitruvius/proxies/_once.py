@@ -45,6 +45,10 @@ class OnePass:
         """Inside, the network may run: in evaluation mode, differentiable, seeded. Afterwards it is as it was."""
         return _borrowed.borrowed(self.model, self.seed)
 
+    def seeded(self) -> AbstractContextManager[None]:
+        """Inside, the global generators of torch, numpy and Python start at the seed; afterwards they are as before."""
+        return _borrowed.seeded(self.seed)
+
     def fresh_copy(self) -> nn.Module:
         """A deep copy of the network, to be changed at will, in evaluation mode."""
         return _borrowed.fresh_copy(self.model)
@@ -133,7 +137,7 @@ class OnePass:
         """Gradients of all parameters and of the outputs of all linear maps, in one pass."""
         loss, seen = self._forward
         outputs = {f"output {index}": call.output for index, call in enumerate(seen.all_linear)}
-        with _borrowed.differentiable(self.model):
+        with self.borrowed():  # a network may recompute its activations here
             return _passes.gradients(loss, {**self.leaves, **outputs})
 
     def _groups(self, limit: int) -> Iterator[dict[str, Tensor]]:

@@ -13,8 +13,8 @@ from vitruvius.core.errors import UserError
 
 
 def class_scores(model: nn.Module, x: Tensor) -> Tensor:
-    """The network's logits, (B, K)."""
-    scores_BK = model(x)
+    """The network's logits, (B, K); it is given a copy, because it may write into its input."""
+    scores_BK = model(x.clone())
     if not isinstance(scores_BK, Tensor) or scores_BK.dim() != 2 or len(scores_BK) != len(x):
         given = f"shape {tuple(scores_BK.shape)}" if isinstance(scores_BK, Tensor) else type(scores_BK).__name__
         raise UserError(f"a network must map {len(x)} images to ({len(x)}, classes) scores; this one gives {given}")

@@ -18,7 +18,9 @@ from vitruvius.proxies._watch import Residual
 def az_trainability(once: OnePass) -> float:
     """One backward pass through each residual step; signs are drawn from the seed, in the order of the steps."""
     random = once.generator()
-    norms = [_spectral_norm(step, random) for step in once.activations.residual]
+    steps = once.activations.residual
+    with once.borrowed():
+        norms = [_spectral_norm(step, random) for step in steps]
     return sum(2 - s - 1 / s if s else -torch.inf for s in norms) / len(norms)
 
 

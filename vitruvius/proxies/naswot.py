@@ -7,6 +7,8 @@ on a ViT.
 Shapes: B batch, U units (tokens times channels).
 """
 
+import math
+
 import torch
 
 from vitruvius.proxies import OnePass, _watch
@@ -17,6 +19,8 @@ def naswot(once: OnePass) -> float:
     images = len(once.x)
     agreement_BB = torch.zeros(images, images, dtype=torch.float64)
     for before in once.activations.nonlinear:
+        if before.isnan().any():
+            return math.nan  # which is neither on nor off
         is_on_BU = _watch.by_image(before, images).flatten(1) > 0
         # (1 + s s')/2 is 1 where two signs are equal and 0 elsewhere; the counts are whole numbers, exact in float32.
         pattern_BU = is_on_BU.float() * 2 - 1

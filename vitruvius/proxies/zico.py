@@ -17,7 +17,7 @@ def zico(once: OnePass) -> float:
     """The logarithm of the summed ratios of mean size to deviation, over layers."""
     first, second = once.halves
     ratios = [_ratio(first[name], second[name]) for name in once.matrices]
-    return sum(math.log(ratio) for ratio in ratios if ratio > 0)
+    return sum(math.log(ratio) for ratio in ratios if ratio != 0)  # NaN stays NaN
 
 
 def _ratio(first: Tensor, second: Tensor) -> float:

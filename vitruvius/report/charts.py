@@ -77,6 +77,7 @@ def scatter(figure: Scatter, canvas: "FigureBase") -> Size:
     axes = canvas.add_subplot(title=figure.title, xlabel=figure.x_label, ylabel=figure.y_label)
     axes.scatter(figure.x, figure.y, s=34, color=COLOURS[0], alpha=0.85, edgecolors="white", linewidths=0.6)
     axes.margins(0.08)
+    axes.locator_params(axis="x", nbins=6)
     axes.grid(visible=True)
     if len(figure.names) <= NAMED_POINTS:
         for x, y, name in zip(figure.x, figure.y, figure.names, strict=False):

@@ -70,8 +70,9 @@ def worth(column: str, evaluation: Mapping[str, Any]) -> Table:
     """One row per score: how well it orders the networks; narrow enough for 100 columns."""
     judged = next(iter(evaluation.values()))["archs"]
     if not judged:
+        known = f"too few accuracies of {column} are known" if column else "accuracies are not known"
         return Table(
-            title="What the scores count (accuracies are not known)",
+            title=f"What the scores count ({known})",
             columns=("score", "tau with params", "with depth", "between seeds"),
             rows=tuple((name, *_against_sizes(found)) for name, found in evaluation.items()),
         )
@@ -164,7 +165,9 @@ def winner(result: Result, proxy: str) -> str:
     if not best:
         return f"{proxy}: no network has a score"
     if seeds < 2:
-        return f"{proxy}: {best[0]} is first, but one seed cannot name a winner"
+        first = [row["name"] for row in result["archs"] if row["rank"][proxy] == 1]
+        are = f"{_some(first, ', ')} {'are' if len(first) > 1 else 'is'} first"
+        return f"{proxy}: {are}, but one seed cannot name a winner"
     if len(best) == 1:
         return f"{proxy}: {best[0]} wins"
     return f"{proxy}: a tie of {len(best)} within two standard errors over {seeds} seeds: {_some(best, ', ')}"

@@ -19,11 +19,20 @@ from vitruvius.report.ranking import (
     worth,
 )
 
+NAMED = 8
+"""Points of a small scatter up to which each carries its name."""
+
 
 def panels(result: Result, column: str) -> Panels:
     """A small scatter of each score against accuracy, or against size where no accuracies are known."""
-    figures = tuple(scatter(result, column, proxy) for proxy in scores(result))
+    figures = tuple(_small(scatter(result, column, proxy)) for proxy in scores(result))
     return Panels(title=f"{len(result['archs'])} networks on {result['data']}", figures=figures, columns=3)
+
+
+def _small(figure: Scatter) -> Scatter:
+    """A scatter among many: few points carry their names alone, many none."""
+    names = figure.names if len(figure.names) <= NAMED else ()
+    return figure.model_copy(update={"names": tuple(name.rpartition(": ")[0] for name in names)})
 
 
 def scatter(result: Result, column: str, proxy: str) -> Scatter:

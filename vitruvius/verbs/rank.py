@@ -23,7 +23,7 @@ from vitruvius.core.blocks import Block
 from vitruvius.core.config import Flags, Names, changed
 from vitruvius.core.errors import Interrupted, UserError
 from vitruvius.core.stopping import Stop
-from vitruvius.engine.standings import Standing
+from vitruvius.engine.standings import Ceiling, Standing
 
 if TYPE_CHECKING:
     from vitruvius.engine.ranking import Plan, Scored
@@ -66,8 +66,8 @@ class Result(records.Result):
     """By score, an `Evaluation`; by column and score where the table has several columns of accuracies."""
     best: dict[str, tuple[str, ...]]
     """By score: the winner, or the networks that two standard errors over the seeds cannot tell from the best."""
-    noise_ceiling: dict[str, Any] | None
-    """How well the accuracies of one training predict those of a second, where the table says so."""
+    noise_ceiling: Ceiling | None
+    """Where the table says so."""
     data: str
     seconds: float
     run: str
@@ -134,10 +134,14 @@ def _finished(folder: runs.Run, config: Config) -> Result | None:
 
 
 def _inputs(config: Config) -> dict[str, str]:
-    """The SHA-256 of each file that the request names."""
+    """The SHA-256 of each file that the request names, or of what a folder lists."""
     table = tables.file(config.archs)
-    own = [Path(word.rpartition(":")[0]) for word in (*config.archs, *config.proxies) if ".py:" in word]
-    return {str(path): files.sha256(path) for path in ([table] if table else []) + own if path.is_file()}
+    words = (*config.archs, *config.proxies, config.data)
+    own = [Path(word.rpartition(":")[0]) for word in words if ".py:" in word]
+    found = {str(path): files.sha256(path) for path in ([table] if table else []) + own if path.is_file()}
+    if config.data.startswith("folder:"):
+        found[config.data] = files.tree_hash(Path(config.data.removeprefix("folder:")))
+    return found
 
 
 def _prepared(config: Config) -> Prepared:
@@ -146,17 +150,23 @@ def _prepared(config: Config) -> Prepared:
     from vitruvius.engine import candidates, ranking
     from vitruvius.engine.feed import require_classes
 
-    if config.accuracy is not None:
-        _columns(config)
+    _refuse_bad_table(config)
     proxies = ranking.chosen(config.proxies)
     data = datasets.get(config.data, data_dir=config.data_dir, seed=config.seed)
     require_classes(data)
-    networks = candidates.networks(config.archs, data)
+    networks = candidates.networks(config.archs, data, config.batch)
     seeds = range(config.seed, config.seed + config.seeds)
     batches = {seed: ranking.minibatch(data, config.batch, seed) for seed in seeds}
     plan = ranking.Plan(tuple(networks.values()), ranking.Shared(proxies, batches))
     environment = runs.environment(threads=1, data_sha256=data.sha256, inputs=_inputs(config))
     return Prepared(tuple(networks), plan, data.name, environment)
+
+
+def _refuse_bad_table(config: Config) -> None:
+    """Find faults in the accuracies before the first score; what they say is not looked at."""
+    for column in _columns(config):
+        tables.refuse_bad_accuracies(tables.file(config.archs), column)
+    _noise_ceiling(config)
 
 
 def _columns(config: Config) -> list[str]:
@@ -224,9 +234,13 @@ def _accuracies(config: Config) -> dict[str, Sequence[float | None]]:
     return {column: tables.accuracies(table, column) for column in _columns(config)} if table else {}
 
 
-def _noise_ceiling(config: Config) -> dict[str, Any] | None:
+def _noise_ceiling(config: Config) -> Ceiling | None:
     table = tables.file(config.archs)
-    return tables.about(table, "noise_ceiling") if table else None
+    found = tables.about(table, "noise_ceiling") if table else None
+    try:
+        return None if found is None else Ceiling(**found)
+    except (TypeError, UserError) as error:
+        raise UserError(f"{table}: noise_ceiling: {error}") from None
 
 
 def _draw(folder: runs.Run, result: Result) -> None:
