@@ -89,6 +89,15 @@ def test_a_reader_that_leaves_early_is_not_an_error() -> None:
     assert done.stderr == ""
 
 
+def test_an_output_that_cannot_be_written_is_said_in_a_sentence() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "vitruvius", "list"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 1
+    assert done.stderr == "vitruvius: the output cannot be written: No space left on device\n"
+
+
 NO_TORCH = """
 import sys, time
 class NoTorch:

@@ -1,5 +1,6 @@
 """The command line: verb by file name -> Config and Flags -> run -> render."""
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -25,10 +26,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("vitruvius: interrupted", file=sys.stderr)
         return 130
-    except BrokenPipeError:
-        # The reader (head, less) has gone: nobody is left to be told. Python would complain again at exit.
+    except OSError as error:
+        if error.errno not in _LOST_OUTPUT:
+            raise
+        # Python would write what is left of stdout, and complain, at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        if error.errno == errno.EPIPE:  # the reader (head, less) has gone: nobody is left to be told
+            return 0
+        print(f"vitruvius: the output cannot be written: {error.strerror}", file=sys.stderr)
+        return 1
+
+
+_LOST_OUTPUT = (errno.EPIPE, errno.ENOSPC)
 
 
 def script() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from vitruvius import datasets
+from vitruvius.core import plugins
 from vitruvius.core.errors import UserError
 
 
@@ -36,10 +37,22 @@ def test_own_data_set_is_taken_from_a_file(tmp_path: Path) -> None:
         "    return noise('1x4x4', validation=validation, seed=seed)\n"
         "def narrow():\n"
         "    pass\n"
+        "def empty(**options):\n"
+        "    ...\n"
+        "def broken(**options):\n"
+        "    return options['leaves']\n"
     )
     assert datasets.get(f"{path}:small", validation=3).shape == (1, 4, 4)
     with pytest.raises(UserError, match="narrow': got an unexpected keyword argument 'data_dir'"):
         datasets.get(f"{path}:narrow")
+    with pytest.raises(UserError, match=r"empty': it returns NoneType, not a Dataset"):
+        datasets.get(f"{path}:empty")
+    with pytest.raises(UserError, match=r"broken': KeyError: 'leaves'"):
+        datasets.get(f"{path}:broken")
+    path.write_text("import sys\nsys.exit(3)")
+    plugins._load_file.cache_clear()
+    with pytest.raises(UserError, match=r"could not be loaded: SystemExit: 3"):
+        datasets.get(f"{path}:small")
 
 
 def test_a_folder_may_have_py_in_its_name(tmp_path: Path) -> None:

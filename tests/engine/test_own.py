@@ -61,9 +61,9 @@ def test_whatever_generator_draws_the_weights_they_come_from_the_seed(tmp_path: 
     body = "import random\nimport numpy as np\ndef models():\n    net = nn.Linear(3, 1)\n    net.bias = None\n"
     body += f"    net.weight.data[0] = torch.tensor([{drawn}])\n    yield 'a', net"
     (net,) = own.networks(write(tmp_path, body, "drawn.py")).values()
-    before = random.getstate(), np.random.get_state()[1].tolist()
+    before = random.getstate(), np.random.get_state(legacy=False)["state"]["key"].tolist()
     first = weights(own.build(net, 1))
-    assert (random.getstate(), np.random.get_state()[1].tolist()) == before
+    assert (random.getstate(), np.random.get_state(legacy=False)["state"]["key"].tolist()) == before
     random.random(), np.random.rand()
     assert weights(own.build(net, 1)) == first
     assert all(a != b for a, b in zip(weights(own.build(net, 2)), first, strict=True))

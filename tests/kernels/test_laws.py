@@ -139,7 +139,8 @@ def one_visible_key_is_copied(kernel: Kernel) -> None:
 def sizes_may_be_small_or_differ(kernel: Kernel) -> None:
     for queries, keys, width, batch in ((1, 5, 3, 2), (5, 1, 3, 2), (5, 7, 1, 2), (5, 7, 3, 0), (0, 7, 3, 2)):
         q, k, v = (x.requires_grad_() for x in draw(queries, keys, width, batch))
-        for mask in (None, "causal"):
+        seen = torch.ones(queries, keys, dtype=torch.bool)
+        for mask in (None, "causal", seen, seen.double(), seen[:1], Edges(*seen.nonzero().flip(1).T)):
             out = kernel.attend(q, k, v, mask)
             assert out.shape == (batch, 2, queries, 2)
             assert kernel.weights(q, k, mask).shape == (batch, 2, queries, keys)
@@ -291,7 +292,7 @@ def block_sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(_blocked, "BLOCK_SCORES", 20)
         monkeypatch.setattr(_blocked, "BLOCK_ROWS", 2)
         monkeypatch.setattr(_features, "CHUNK_COLUMNS", 6)
-        monkeypatch.setattr(_features, "CHUNK_HEADS", 3)
+        monkeypatch.setattr(_features, "SHARING_HEADS", 3)
 
 
 @pytest.mark.usefixtures("block_sizes")

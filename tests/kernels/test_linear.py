@@ -71,9 +71,12 @@ def test_a_mask_over_keys_does_not_go_over_all_pairs(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("mask", [None, "causal"])
-def test_features_that_all_vanish_give_zero(mask: Mask) -> None:
+@pytest.mark.parametrize("shift", [15.0, 20.0, 1000.0])
+def test_small_features_weigh_as_in_float64(mask: Mask, shift: float) -> None:
     for tokens in (5, 300):
         q, k, v = draw(tokens, dtype=torch.float32)
-        out = linear.attend(q - 1000, k, v, mask)
-        assert (out == 0).all()
-        assert all(g.isfinite().all() for g in torch.autograd.grad(out.sum(), (q, k, v)))
+        for low in ((q - shift, k, v), (q, k - shift, v)):
+            out = linear.attend(*low, mask)
+            exact = linear.attend(low[0].double(), low[1].double(), low[2].double(), mask)
+            assert torch.allclose(out.double(), exact, atol=1e-5)
+            assert all(g.isfinite().all() for g in torch.autograd.grad(out.sum(), (q, k, v)))

@@ -40,6 +40,18 @@ def test_a_float_mask_takes_the_type_of_the_queries() -> None:
     assert bias.shape == (1, 1, 1, 5)
 
 
+def test_a_finite_mask_stays_finite_in_half_precision() -> None:
+    mask = _masks.dense(torch.tensor([-1e9, -torch.inf, 1e9, 0.5]), Q.half(), K[:, :, :4].half())
+    assert mask is not None
+    assert mask.flatten().tolist() == [-65504.0, -torch.inf, 65504.0, 0.5]
+
+
+def test_inputs_of_several_types_or_of_whole_numbers_are_refused() -> None:
+    for q in (Q.double(), Q.long()):
+        with pytest.raises(UserError, match=r"attention inputs of type .*: expected one type of floats"):
+            _masks.check(q, q if q.dtype == torch.int64 else K.float())
+
+
 def test_a_factor_is_the_exponential_of_the_mask_relative_to_the_largest_of_its_row() -> None:
     factor = _masks.factor(torch.tensor([[0.0, -torch.inf, 1e30, 1e30, 0.0]]), Q, K)
     assert factor is not None

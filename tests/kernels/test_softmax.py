@@ -55,7 +55,7 @@ def test_beta_infinite_splits_ties_evenly_and_by_a_float_mask() -> None:
     assert torch.allclose(softmax.weights(q, k, bias, beta="inf").flatten(), torch.tensor([0.0, 0.75, 0.25, 0.0]))
 
 
-@pytest.mark.parametrize("beta", [1e4, 1e30, math.inf])
+@pytest.mark.parametrize("beta", [1e4, 1e30, 1e300, math.inf])
 def test_no_beta_overflows(beta: float) -> None:
     q, k, v = (x.requires_grad_() for x in draw(dtype=torch.float32))
     out = softmax.attend(1e2 * q, 1e2 * k, v, torch.ones(6, dtype=torch.bool), beta=beta)

@@ -46,6 +46,37 @@ def test_what_does_not_fit_is_named() -> None:
         layouts.fill(model, {"conv1.weight": torch.zeros(1)})
 
 
+def test_a_patch_map_of_as_many_numbers_but_another_shape_is_refused() -> None:
+    model = build(ARCH, seed=0)
+    good = layouts.export(model, "timm")
+    with pytest.raises(UserError, match=r"patch_embed.proj.weight has shape \(8, 12, 2, 2\)"):
+        layouts.fill(model, {**good, "patch_embed.proj.weight": torch.zeros(8, 12, 2, 2)})
+    with pytest.raises(UserError, match=r"norm.weight has shape \(\), the network needs \(8,\)"):
+        layouts.fill(model, {**good, "norm.weight": torch.tensor(1.0)})
+
+
+@pytest.mark.parametrize("layout", ["transformers", "transformers4"])
+def test_a_bare_encoder_with_a_pooler_fills_all_but_the_head(layout: str) -> None:
+    model, other = build(ARCH, seed=0), build(ARCH, seed=1)
+    whole = layouts.export(model, layout).items()
+    bare = {name.removeprefix("vit."): value for name, value in whole if not name.startswith("classifier.")}
+    layouts.fill(other, {**bare, "pooler.dense.weight": torch.zeros(8, 8)}, except_head=True)
+    assert torch.equal(other.patch_map.weight, model.patch_map.weight)
+    name = "layers.1.attention.qkv.weight"
+    assert torch.equal(other.state_dict()[name], model.state_dict()[name])
+
+
+def test_the_norm_of_a_mean_pooling_checkpoint_has_another_name() -> None:
+    model, other = build(ARCH, seed=0), build(ARCH, seed=1)
+    torch.nn.init.normal_(model.norm.weight)
+    named = {
+        name.replace("norm.", "fc_norm.") if name.startswith("norm.") else name: value
+        for name, value in layouts.export(model, "timm").items()
+    }
+    layouts.fill(other, named)
+    assert torch.equal(other.norm.weight, model.norm.weight)
+
+
 def test_a_head_for_other_classes_can_be_left_out() -> None:
     model = build(ARCH, seed=0)
     wide = build(ARCH.with_fields(classes=7), seed=1)

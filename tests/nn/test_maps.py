@@ -8,6 +8,7 @@ from torch import nn
 
 from vitruvius.core.arch import Arch
 from vitruvius.nn import maps
+from vitruvius.nn.attention import MultiHeadAttention
 from vitruvius.nn.vit import ViT, build
 
 ARCH = Arch(image=8, patch=4, width=8, depth=3, heads=2, mlp=12, classes=3)
@@ -78,6 +79,22 @@ def test_the_saliency_of_a_patch_is_its_share() -> None:
     flow = torch.zeros(1, 5, 5)
     flow[0, 0] = torch.tensor([0.5, 0.1, 0.2, 0.1, 0.1])
     torch.testing.assert_close(maps.saliency(model, flow)[0], torch.tensor([[0.2, 0.4], [0.2, 0.2]]))
+
+
+def test_a_class_token_that_sees_no_patch_has_no_saliency() -> None:
+    flow = torch.eye(5)[None]
+    assert torch.equal(maps.saliency(build(ARCH, seed=0), flow)[0], torch.zeros(2, 2))
+
+
+def test_a_mask_is_recorded_however_it_is_given() -> None:
+    layer = MultiHeadAttention(8, 2, 4)
+    x = torch.randn(1, 5, 8)
+    with maps.recorded(layer) as weights:
+        layer(x, "causal")
+        layer(x, mask="causal")
+        layer(x)
+    assert torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[0], weights[2])
 
 
 def test_positions_are_most_similar_to_themselves() -> None:

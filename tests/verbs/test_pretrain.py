@@ -278,7 +278,7 @@ def test_a_finished_run_is_extended_by_more_epochs(tmp_path: Path, vectors: str)
         (["--model", "vit"], "(8,) are not square images; a ViT needs those"),
         (["--shift", "2"], "--shift 2: vectors has no images"),
         (["--objective", "denois"], "no objective 'denois': did you mean 'denoise'?"),
-        (["--objective", "classify"], "--objective classify: it needs labels; choose from reconstruct, denoise, mask"),
+        (["--objective", "classify"], "--objective classify: it needs labels; choose from denoise, mask, reconstruct"),
         (["--latent", "0,5"], "latent 0,5: sizes are 1 to"),
         (["--latent", "5,5"], "latent 5,5: name each one once"),
         (["--labels", "500"], "--labels 500: there are 100 labelled samples"),

@@ -15,6 +15,8 @@ FLOAT = 4
 """Bytes of a float32."""
 PAIRWISE_TOKENS = 64
 """Up to this many tokens softmax and quadratic attention are faster when they keep their weights."""
+SHARING_HEADS = 8
+"""Heads whose features quadratic attention computes by the same calls."""
 TRAINING_COPIES = 4
 """Weights, gradients and the two moments of AdamW."""
 
@@ -75,19 +77,36 @@ def cost(arch: Arch) -> Cost:
 def attention_macs(kernel: str, tokens: int, layer: Layer) -> int:
     """Multiply-adds of the attention products themselves, all heads of one layer, one image.
 
-    Pairwise kernels compare every query with every key and weigh every value, $2 N^2 d$ per head (`quadratic` takes a
-    cheaper route for long sequences); `hardmax` picks its value, and `linear` contracts keys with values first.
+    Pairwise kernels compare every query with every key and weigh every value, $2 N^2 d$ per head; `hardmax` picks its
+    value; `linear`, and `quadratic` for long sequences, contract their features of the keys with values first.
     """
     heads, dim = layer.heads, layer.head_dim
     if kernel == "linear":
         return heads * tokens * dim * (2 * dim + 1)
+    if kernel == "quadratic" and features_pay(heads, tokens, tokens, dim):
+        return heads * tokens * (dim + 1) ** 2 * (dim + 2)
     return heads * tokens**2 * (dim if kernel == "hardmax" else 2 * dim)
+
+
+def features_pay(heads: int, queries: int, keys: int, width: int, causal: bool = False) -> bool:
+    """Whether quadratic attention is faster through its feature map than pair by pair, for so many heads at a time.
+
+    Per token the blocked route costs the T tokens it meets (T is the harmonic mean of queries and keys), the features
+    route its C features and the calls that make them, which up to 8 heads share. The weights are fitted to forward and
+    backward on CPU at D = 8 to 64 with 1 to 64 heads: for 8 heads and D = 16, 32, 64 the routes cross at
+    T = 350, 960, 3040, under the causal mask at 930, 2540, 7900.
+    """
+    per_feature, per_call, per_shared_call = (2.8, 20.0, 75.0) if causal else (1.1, 9.0, 12.0)
+    features = (width + 1) * (width + 2) / 2
+    tokens = 2 * queries * keys / (queries + keys)
+    shared = max(1, min(heads, SHARING_HEADS))
+    return tokens > per_feature * features + (per_call + per_shared_call / shared) * (width + 1)
 
 
 def activation_bytes(arch: Arch) -> int:
     """Bytes that autograd keeps of one image for the backward pass (eager, float32)."""
     tokens, width = arch.tokens, arch.width
-    kept = arch.patches * arch.patch_dim + 2 * tokens * width + 2 * tokens + width
+    kept = arch.patches * arch.patch_dim + 2 * tokens * width + 2 * tokens + width + arch.classes
     masks = 0  # dropout keeps the scaled mask, a float per element
     for layer in arch.layers:
         inner = layer.heads * layer.head_dim

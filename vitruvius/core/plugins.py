@@ -100,7 +100,7 @@ def _load_file(kind: str, path: Path) -> ModuleType:
     sys.modules[spec.name] = loaded  # dataclasses and pydantic look their module up
     try:
         spec.loader.exec_module(loaded)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[spec.name]
         raise UserError(f"{kind} file {path} could not be loaded: {type(error).__name__}: {error}") from error
     return loaded

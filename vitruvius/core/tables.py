@@ -48,13 +48,17 @@ def arch(name: str, changes: Settings = (), **from_data: Any) -> Arch:
     `from_data` (image, channels, classes) holds what the data say; a file or `--set` that says otherwise wins.
     """
     if name.endswith(".json"):
-        fields = _arch_fields(read_json(Path(name)), name)
-        fields = {**from_data, **fields}
+        described = read_json(Path(name))
+        described = described["arch"] if isinstance(described, dict) and "arch" in described else described
+        fields = {**from_data, **_arch_fields(described, name)}
     elif name in presets():
         fields = {**presets()[name].arch.model_dump(exclude_unset=True), **from_data}
     else:
         raise unknown("preset", name, presets(), "or a file: NAME.json")
-    return Arch(**{**fields, **settings(changes)})
+    try:
+        return Arch(**{**fields, **settings(changes)})
+    except UserError as error:
+        raise UserError(f"{name}: {error}" if name.endswith(".json") else str(error)) from None
 
 
 def networks(path: Path, **from_data: Any) -> list[Named]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vitruvius.core import plugins
-from vitruvius.core.errors import UserError
+from vitruvius.core.errors import UserError, VitruviusError
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -71,7 +71,17 @@ def get(name: str, *, data_dir: str | None = None, validation: int | None = None
         inspect.signature(make).bind(*given, **options)
     except TypeError as error:
         raise UserError(f"dataset '{name}': {error}; it is written {_usage(member, make)}") from None
-    return make(*given, **options)
+    if not member.endswith(".py"):
+        return make(*given, **options)
+    try:
+        made = make(**options)
+    except VitruviusError:
+        raise
+    except Exception as error:
+        raise UserError(f"dataset '{name}': {type(error).__name__}: {error}") from error
+    if not isinstance(made, Dataset):
+        raise UserError(f"dataset '{name}': it returns {type(made).__name__}, not a Dataset")
+    return made
 
 
 def _usage(member: str, make: Callable[..., Dataset]) -> str:

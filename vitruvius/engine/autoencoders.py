@@ -63,11 +63,11 @@ def dense(plan: Plan, features: int, batch: int) -> list[Together | Alone]:
     autoencoder.refuse_if_too_big([(features, *plan.hidden, cell.latent) for cell in cells], batch)
     parts: list[Together | Alone] = []
     for latent in plan.latent:
-        shared = [cell for cell in cells if cell.latent == latent and ".py:" not in cell.objective]
+        shared = [cell for cell in cells if cell.latent == latent and not _alone(cell.objective)]
         if shared:
             corruptions = [_corruption(plan, cell.objective) for cell in shared]
             parts.append(Together(shared, [_dense(plan, cell, features) for cell in shared], corruptions, plan.l2))
-    own = [cell for cell in cells if ".py:" in cell.objective]
+    own = [cell for cell in cells if _alone(cell.objective)]
     return parts + [Alone(cell, _dense(plan, cell, features), objectives.get(cell.objective)) for cell in own]
 
 
@@ -91,7 +91,7 @@ def vit(plan: Plan, arch: Arch, decoder: Arch) -> list[Together | Alone]:
     cell = Cell(plan.objective[0], arch.width, 0)
     model = masked.build(arch, decoder, plan.normalise, plan.first_seed(cell))
     options, objective = plan.options(cell.objective), objectives.get(cell.objective)
-    weight = {} if ".py:" in cell.objective else {"l2": plan.l2}
+    weight = {} if _alone(cell.objective) else {"l2": plan.l2}
 
     def measure(model: nn.Module, batch: Batch, generator: Generator | None) -> Loss:
         if generator is None and cell.objective == "mask":
@@ -107,16 +107,24 @@ def _dense(plan: Plan, cell: Cell, features: int) -> Autoencoder:
     return autoencoder.build(features, (*plan.hidden, cell.latent), activation, plan.first_seed(cell))
 
 
+def _alone(objective: str) -> bool:
+    """Whether an objective is known by its loss alone: a user's own, or one that corrupts no input."""
+    if ".py:" in objective:
+        return True
+    known = {name: plugins.module("objectives", name) for name in plugins.members("objectives")}
+    free = [name for name, module in known.items() if not getattr(module, "NEEDS_LABELS", False)]
+    if objective in known and objective not in free:
+        raise UserError(f"--objective {objective}: it needs labels; choose from {', '.join(free)}")
+    return not hasattr(plugins.module("objectives", objective), "corrupt")
+
+
 def _corruption(plan: Plan, objective: str) -> Corrupt:
-    corrupt = getattr(plugins.module("objectives", objective), "corrupt", None)
-    if corrupt is None:
-        raise UserError(f"--objective {objective}: it needs labels; choose from reconstruct, denoise, mask")
-    return partial(corrupt, **plan.options(objective))
+    return partial(plugins.module("objectives", objective).corrupt, **plan.options(objective))
 
 
 def _show(plan: Plan, objective: str) -> Show | None:
     """How a ViT's input and answer are drawn: hidden patches blank, then filled in by its prediction."""
-    if ".py:" in objective:
+    if _alone(objective):
         return None
     corrupt = _corruption(plan, objective)
     if objective != "mask":

@@ -18,13 +18,13 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from vitruvius.core.cost import SHARING_HEADS
 from vitruvius.kernels._blocked import divisor, floor
 
 # Columns (tokens times heads) of one chunk of features and the numbers it may hold (16 MiB of float32): smaller
 # chunks pay for the calls (1.7 times as long at an eighth), larger ones for leaving the cache.
 CHUNK_COLUMNS = 4096
 CHUNK_NUMBERS = 2**22
-CHUNK_HEADS = 8
 # Tokens of a causal chunk by power: it also computes its own similarities, which cost tokens squared.
 CAUSAL_TOKENS = {1: 128, 2: 256}
 SQRT2 = 2.0**0.5
@@ -35,7 +35,7 @@ def attend(q: Tensor, k: Tensor, v: Tensor, power: int, causal: bool) -> Tensor:
     """The weighted mean of the values: (B, H, N, D), (B, H, M, D), (B, H, M, E - 1) -> (B, H, N, E - 1)."""
     a_GDN, b_GDM = (_feature_major(x, power) for x in (q, k))
     v_GME = torch.cat([v, torch.ones_like(v[..., :1])], -1).flatten(0, 1)
-    parts = zip(*(torch.split(x, CHUNK_HEADS) for x in (a_GDN, b_GDM, v_GME)), strict=True)
+    parts = zip(*(torch.split(x, SHARING_HEADS) for x in (a_GDN, b_GDM, v_GME)), strict=True)
     out_GNE = torch.cat([_chunked(*part, power, causal) for part in parts])
     return out_GNE.view(*q.shape[:3], v.shape[3])
 

@@ -11,7 +11,7 @@ from vitruvius.kernels import Edges, Mask
 
 
 def check(q: Tensor, k: Tensor, v: Tensor | None = None) -> None:
-    """Refuse inputs that are not four-dimensional or do not fit one another."""
+    """Refuse inputs that are not four-dimensional, do not fit one another or are not of one type of floats."""
     fit = q.dim() == k.dim() == 4 and q.shape[:2] == k.shape[:2] and q.shape[3] == k.shape[3]
     if fit and v is not None:
         fit = v.dim() == 4 and v.shape[:3] == k.shape[:3]
@@ -22,6 +22,10 @@ def check(q: Tensor, k: Tensor, v: Tensor | None = None) -> None:
             f"attention inputs {shapes}: expected q (batch, heads, queries, width), k (batch, heads, keys, width) "
             "and v (batch, heads, keys, value width), with at least one key and a width of at least 1"
         )
+
+    types = {x.dtype for x in (q, k, v) if x is not None}
+    if len(types) > 1 or not q.is_floating_point():
+        raise UserError(f"attention inputs of type {', '.join(sorted(map(str, types)))}: expected one type of floats")
 
 
 def is_causal(mask: Mask) -> bool:
@@ -53,7 +57,15 @@ def dense(mask: Mask, q: Tensor, k: Tensor) -> Tensor | None:
             f"mask of shape {tuple(mask.shape)} does not broadcast to (batch, heads, queries, keys) = {full}"
         )
     mask = mask[(None,) * (4 - mask.dim())]
-    return mask if mask.dtype == torch.bool else mask.to(q.dtype)
+    return mask if mask.dtype == torch.bool else _narrowed(mask, q.dtype)
+
+
+def _narrowed(mask: Tensor, dtype: torch.dtype) -> Tensor:
+    """A float mask in the type of the queries; what is finite stays finite, because -inf hides a key."""
+    least = torch.finfo(dtype).min
+    if torch.finfo(mask.dtype).min < least:
+        mask = torch.where(mask == -torch.inf, mask, mask.clamp(least, -least))
+    return mask.to(dtype)
 
 
 def hidden(mask: Tensor) -> Tensor:

@@ -8,8 +8,10 @@ dense themselves and cost N times M, with O(N) kept for the backward pass.
 Shapes: B batch, H heads, N queries, M keys, D query and key width, E value width.
 """
 
+import math
+
+import torch
 from torch import Tensor
-from torch.nn import functional
 
 from vitruvius.kernels import Mask, _blocked, _features, _masks
 from vitruvius.kernels._precision import in_full_precision
@@ -32,7 +34,7 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Mask = None) -> Tensor:
             return _blocked.attend(a, b, v, None, _blocked.LINEAR, causal=True)
         return _features.attend(a, b, v, power=1, causal=True)
     factor = _masks.factor(mask, q, k)
-    if factor is not None and factor.shape[2] > 1:
+    if factor is not None and factor.shape[2] != 1:
         return _blocked.attend(a, b, v, factor, _blocked.LINEAR, causal=False)
     if factor is not None:
         b = b * factor.mT
@@ -41,5 +43,9 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Mask = None) -> Tensor:
 
 
 def features(x: Tensor) -> Tensor:
-    """elu(x) + 1, positive and of the same shape."""
-    return functional.elu(x) + 1
+    """elu(x) + 1, positive and of the same shape.
+
+    Not as that sum, which is 0 in float32 from x = -17 on; and never so small (e^-39) that a product of two underflows.
+    """
+    least = 0.45 * math.log(torch.finfo(x.dtype).tiny)
+    return torch.where(x > 0, x + 1, x.clamp(least, 0).exp())

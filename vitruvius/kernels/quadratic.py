@@ -14,6 +14,7 @@ Shapes: B batch, H heads, N queries, M keys, D query and key width, E value widt
 import torch
 from torch import Tensor
 
+from vitruvius.core import cost
 from vitruvius.core.errors import unknown
 from vitruvius.kernels import Mask, _blocked, _features, _masks
 from vitruvius.kernels._precision import in_full_precision
@@ -37,7 +38,8 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Mask = None, *, route: str = "
     causal = _masks.is_causal(mask)
     factor = None if causal else _masks.factor(mask, q, k)
     if route == "auto":
-        route = "features" if _features_pay(q, k, causal) else "blocked"
+        heads, (_, _, queries, width) = q.shape[0] * q.shape[1], q.shape
+        route = "features" if cost.features_pay(heads, queries, k.shape[2], width, causal) else "blocked"
     if route == "features" and factor is None:
         return _features.attend(q, k, v, power=2, causal=causal)
     return _blocked.attend(q, k, v, factor, _blocked.QUADRATIC, causal=causal)
@@ -54,19 +56,3 @@ def features(x: Tensor) -> Tensor:
     y = torch.cat([x, torch.ones_like(x[..., :1])], -1)
     i, j = torch.triu_indices(y.shape[-1], y.shape[-1], offset=1, device=x.device)
     return torch.cat([y * y, y[..., i] * y[..., j] * 2.0**0.5], -1)
-
-
-def _features_pay(q: Tensor, k: Tensor, causal: bool) -> bool:
-    """Whether the features route is the faster one.
-
-    Per token the blocked route costs the T tokens it meets (T is the harmonic mean of N and M), the features route
-    its C features and the calls that make them, which up to 8 heads share. The weights are fitted to forward and
-    backward on CPU at D = 8 to 64 with 1 to 64 heads: for 8 heads and D = 16, 32, 64 the routes cross at
-    T = 350, 960, 3040, under the causal mask at 930, 2540, 7900.
-    """
-    per_feature, per_call, per_shared_call = (2.8, 20.0, 75.0) if causal else (1.1, 9.0, 12.0)
-    queries, keys, width = q.shape[2], k.shape[2], k.shape[3]
-    heads = max(1, min(q.shape[0] * q.shape[1], _features.CHUNK_HEADS))
-    count = (width + 1) * (width + 2) / 2
-    tokens = 2 * queries * keys / (queries + keys)
-    return tokens > per_feature * count + (per_call + per_shared_call / heads) * (width + 1)

@@ -85,7 +85,7 @@ def _sharpened(score_BHNM: Tensor, hidden: Tensor | None, beta: float) -> Tensor
     if hidden is not None:
         visible = visible.masked_fill(hidden, torch.finfo(visible.dtype).min)
     gap_BHNM = score_BHNM - visible.amax(-1, keepdim=True)
-    if math.isinf(beta):
+    if beta > torch.finfo(gap_BHNM.dtype).max:
         return torch.zeros_like(gap_BHNM).masked_fill(gap_BHNM < 0, -torch.inf)
     return gap_BHNM * beta
 

@@ -97,6 +97,21 @@ def export(model: ViT, layout: str) -> dict[str, Tensor]:
     return {name: value.contiguous() for name, value in weights.items()}
 
 
+def _plain(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The weights under the names of a whole classifier.
+
+    A bare encoder of transformers lacks the prefix, its pooler serves no class, and timm calls the last norm `fc_norm`
+    where the head reads the mean of the patches.
+    """
+    found = dict(weights)
+    if "embeddings.patch_embeddings.projection.weight" in found:
+        found = {f"vit.{name}": value for name, value in found.items()}
+    found = {name: value for name, value in found.items() if not name.startswith("vit.pooler.")}
+    if "patch_embed.proj.weight" in found and "norm.weight" not in found:
+        found = {name.replace("fc_norm.", "norm."): value for name, value in found.items()}
+    return found
+
+
 def layout_of(weights: Mapping[str, Tensor]) -> str:
     """Which layout a file's names belong to."""
     marks = {
@@ -118,6 +133,7 @@ def fill(model: ViT, weights: Mapping[str, Tensor], source: str = "weights", exc
 
     `except_head` leaves the head as it is, for fine-tuning on other classes.
     """
+    weights = _plain(weights)
     wanted = names(model, layout_of(weights))
     if except_head:
         wanted = {ours: theirs for ours, theirs in wanted.items() if not ours.startswith("head.")}
@@ -127,11 +143,13 @@ def fill(model: ViT, weights: Mapping[str, Tensor], source: str = "weights", exc
     _refuse(source, "has unexpected", sorted(weights.keys() - known))
     state = model.state_dict()
     for ours, theirs in wanted.items():
-        value = torch.cat([weights[name] for name in theirs])
-        if value.numel() != state[ours].numel() or len(value) != len(state[ours]):
-            shapes = f"{tuple(value.shape)}, the network needs {tuple(state[ours].shape)}"
-            raise UserError(f"{source}: {' + '.join(theirs)} has shape {shapes}")
-        state[ours].copy_(value.reshape(state[ours].shape))
+        shape = state[ours].shape
+        for name in theirs:
+            found, needed = weights[name].shape, torch.Size((shape[0] // len(theirs), *shape[1:]))
+            convolved = (shape[0], model.arch.channels, model.arch.patch, model.arch.patch)
+            if found != needed and not (ours == "patch_map.weight" and found == convolved):
+                raise UserError(f"{source}: {name} has shape {tuple(found)}, the network needs {tuple(needed)}")
+        state[ours].copy_(torch.cat([weights[name] for name in theirs]).reshape(shape))
 
 
 def read(path: Path) -> dict[str, Tensor]:

@@ -4,6 +4,7 @@ The weights are computed again from the same queries and keys by removable hooks
 Shapes: B batch, L layers, H heads, N tokens, n patches.
 """
 
+import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,13 +21,13 @@ def recorded(model: nn.Module) -> Iterator[list[Tensor]]:
     """Inside, every forward pass appends the attention weights of each layer, (B, H, N, N); then the hooks are gone."""
     weights: list[Tensor] = []
 
-    def record(module: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        x_BND, mask = inputs[0], inputs[1] if len(inputs) > 1 else None
-        q, k, _ = module.project(x_BND)
-        weights.append(module.weigh(q, k, mask))
+    def record(module: Any, inputs: tuple[Any, ...], named: dict[str, Any], output: Tensor) -> None:
+        given = inspect.signature(module.forward).bind(*inputs, **named).arguments
+        q, k, _ = module.project(given["x_BND"])
+        weights.append(module.weigh(q, k, given.get("mask")))
 
     modules = [module for module in model.modules() if isinstance(module, MultiHeadAttention)]
-    hooks = [module.register_forward_hook(record) for module in modules]
+    hooks = [module.register_forward_hook(record, with_kwargs=True) for module in modules]
     try:
         yield weights
     finally:
@@ -48,19 +49,21 @@ def attention(model: nn.Module, images_BCHW: Tensor) -> list[Tensor]:
 
 def rollout(weights: list[Tensor]) -> Tensor:
     r"""Attention rollout (Abnar and Zuidema 2020): $\prod_l \tfrac12(\bar A_l + I)$, heads averaged; (B, N, N)."""
-    flow_BNN = torch.eye(weights[0].shape[-1], dtype=weights[0].dtype).expand(len(weights[0]), -1, -1)
+    self_NN = torch.eye(weights[0].shape[-1]).to(weights[0])
+    flow_BNN = self_NN.expand(len(weights[0]), -1, -1)
     for layer_BHNN in weights:
-        mixed = (layer_BHNN.mean(1) + torch.eye(layer_BHNN.shape[-1], dtype=layer_BHNN.dtype)) / 2
+        mixed = (layer_BHNN.mean(1) + self_NN) / 2
         flow_BNN = mixed / mixed.sum(-1, keepdim=True) @ flow_BNN
     return flow_BNN
 
 
 def saliency(model: ViT, weights_BNN: Tensor) -> Tensor:
-    """How much each patch counts for what the head reads, as a square grid that sums to 1: (B, rows, rows)."""
+    """How much each patch counts for what the head reads, as a square grid that sums to 1 (or 0): (B, rows, rows)."""
     skip = int(model.arch.class_token)
     rows = model.arch.image // model.arch.patch
     seen = weights_BNN[:, 0, skip:] if model.arch.pooling == "cls" else weights_BNN[:, skip:, skip:].mean(1)
-    return (seen / seen.sum(-1, keepdim=True)).reshape(-1, rows, rows)
+    # A class token that sees itself alone sees no patch: nothing, not NaN.
+    return (seen / seen.sum(-1, keepdim=True).clamp_min(torch.finfo(seen.dtype).tiny)).reshape(-1, rows, rows)
 
 
 def distances(model: ViT, weights: list[Tensor]) -> Tensor:
@@ -71,7 +74,7 @@ def distances(model: ViT, weights: list[Tensor]) -> Tensor:
     """
     skip = int(model.arch.class_token)
     rows = model.arch.image // model.arch.patch
-    places = torch.cartesian_prod(torch.arange(rows), torch.arange(rows)).to(weights[0].dtype)
+    places = torch.cartesian_prod(torch.arange(rows), torch.arange(rows)).to(weights[0])
     apart_nn = model.arch.patch * torch.cdist(places, places)
     found = torch.full((len(weights), max(layer.shape[1] for layer in weights)), torch.nan)
     for index, layer_BHNN in enumerate(weights):

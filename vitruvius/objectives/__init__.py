@@ -4,7 +4,8 @@
 in an objective (noise, masks) is drawn from `generator`; None means evaluation, where the input is left as it is.
 
 A member that autoencoders can be trained with also has `def corrupt(x, generator, *, ...) -> Seen`: what the model sees
-of the input and which entries count, so that a grid of autoencoders sees it once.
+of the input and which entries count, so that a grid of autoencoders sees it once; one without it trains each by itself.
+One that reads the labels says `NEEDS_LABELS = True`, and pretraining, which has none, refuses it.
 
 Laws, tested over the folder: the loss is a finite scalar, differentiable, the mean over samples (so that parts of a
 batch add up to the whole), the same for the same generator, and it falls on a toy set.

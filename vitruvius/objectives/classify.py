@@ -8,6 +8,8 @@ from torch.nn import functional
 
 from vitruvius.objectives import Batch, Loss
 
+NEEDS_LABELS = True
+
 
 def classify(model: nn.Module, batch: Batch, generator: Generator | None, *, label_smoothing: float = 0.0) -> Loss:
     """Cross-entropy of the model's scores; in evaluation (no generator) without smoothing."""

@@ -164,8 +164,10 @@ def _prepared(config: Config) -> Prepared:
 
 def _refuse_bad_table(config: Config) -> None:
     """Find faults in the accuracies before the first score; what they say is not looked at."""
-    for column in _columns(config):
-        tables.refuse_bad_accuracies(tables.file(config.archs), column)
+    columns, table = _columns(config), tables.file(config.archs)
+    if table is not None:
+        for column in columns:
+            tables.refuse_bad_accuracies(table, column)
     _noise_ceiling(config)
 
 
