@@ -33,6 +33,7 @@ def records(epochs: int = 2) -> list[dict[str, Any]]:
 
 
 CONFIG = {"model": "mlp", "batch": 100, "epochs": 2, "hidden": [256], "latent": [5], "activation": "relu"} | {
+    "objective": ["mask", "denoise"],
     "lr": 0.001,
     "noise": 0.5,
     "mask": 0.25,
@@ -49,6 +50,7 @@ def test_the_log_has_the_notebooks_fields() -> None:
     assert log["vis_fn"].startswith("def log(")
     assert log["train2"]["build_model_fn"].startswith("def build(")
     assert log["train2"]["hparams"]["hidden_dims"] == [256, 5]
+    assert log["train2"]["hparams"]["ae_type"] == "masking"
     assert assignment.log(records(), {**CONFIG, "model": "linear"}, assignment.log)["train2"] is None
 
 

@@ -45,6 +45,15 @@ def job(model: Grid, decay: bool = False, epochs: int = 3) -> Job:
     return Job(model, grid.measure, feed, Feed(X[:0], None), recipe, adamw(model, 0.01, 0.0))
 
 
+def test_an_objective_without_corruption_trains_each_autoencoder_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("vitruvius.objectives.denoise.corrupt")
+    parts = autoencoders.dense(plan(objective=("denoise", "mask"), repeats=1), 6, 10)
+    assert [(type(part), {cell.objective for cell in part.cells}) for part in parts] == [
+        *[(Together, {"mask"})] * 2,
+        *[(Alone, {"denoise"})] * 2,
+    ]
+
+
 def test_a_grid_has_every_kind_and_repeats_start_alike_across_objectives() -> None:
     made = Grid(autoencoders.dense(plan(), 6, 10), 4)
     assert len(made.cells) == len(set(made.cells)) == 3 * 2 * 2

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from vitruvius.engine import pca
+from vitruvius.engine.augment import Augment
 from vitruvius.engine.feed import Feed
 from vitruvius.engine.grid import Cell
 from vitruvius.nn.autoencoder import Autoencoder, build
@@ -49,8 +50,8 @@ def test_components_are_those_of_numpy() -> None:
     x = data()
     found = pca.fit([x[:100], x[100:]])
     values, vectors = np.linalg.eigh(np.cov(x.T.numpy(), bias=True))
-    np.testing.assert_allclose(found.values_D, values[::-1], rtol=1e-9)
-    np.testing.assert_allclose(abs(found.vectors_DD.T.numpy() @ vectors[:, ::-1]), np.eye(5), atol=1e-7)
+    np.testing.assert_allclose(found.values_R, values[::-1], rtol=1e-9)
+    np.testing.assert_allclose(abs(found.vectors_DR.T.numpy() @ vectors[:, ::-1]), np.eye(5), atol=1e-7)
     assert pca.variance([x[:7], x[7:]]) == pytest.approx(values.sum())
 
 
@@ -58,10 +59,38 @@ def test_what_components_leave_out_is_their_error() -> None:
     x = data()
     found = pca.fit([x])
     for count in range(6):
-        kept = found.project(x, count) @ found.vectors_DD[:, :count].T + found.mean_D
+        kept = found.project(x, count) @ found.vectors_DR[:, :count].T + found.mean_D
         error = float((x - kept).square().sum(1).mean())
         assert found.left_out(count) == pytest.approx(error, abs=1e-9)
         assert found.error([x[:50], x[50:]], count) == pytest.approx(error, abs=1e-9)
+
+
+def test_of_fewer_samples_than_features_the_components_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = data(samples=4)
+    whole = pca.fit([x])
+    monkeypatch.setattr(pca, "LARGEST", 4)
+    few = pca.fit([x[:3], x[3:]])
+    assert len(few.values_R) == 3  # four centred samples span three directions
+    np.testing.assert_allclose(few.values_R, whole.values_R[:3], rtol=1e-9)
+    np.testing.assert_allclose(abs(few.vectors_DR.T @ whole.vectors_DR[:, :3]), np.eye(3), atol=1e-7)
+    fresh = data(samples=20)
+    assert few.error([fresh], 3) == pytest.approx(whole.error([fresh], 3))
+    assert pca.too_large(x) == ""
+    assert "PCA of 20 samples of 5 entries is left out" in pca.too_large(fresh)
+
+
+def test_a_narrow_layer_is_judged_by_what_it_lets_through() -> None:
+    x = data()
+    narrow = build(5, (1, 3), "identity", seed=0).double()
+    found = pca.certify(CELL._replace(latent=3), narrow, (feed(x), feed(x)), pca.fit([x]), 0.0)
+    assert found.optimum == pytest.approx(pca.fit([x]).left_out(1))
+    assert len(found.angles) == 1
+
+
+def test_shifted_images_are_not_judged_by_the_pca_of_unshifted_ones() -> None:
+    x = data()
+    shifted = Feed(x, None, dtype=torch.float64, augment=Augment(1))
+    assert pca.certify(CELL, trained(x, 2, steps=5), (shifted, feed(x)), pca.fit([x]), 0.0).converged is None
 
 
 @pytest.mark.parametrize("latent", [1, 2, 3])

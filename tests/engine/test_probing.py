@@ -125,6 +125,11 @@ def test_drawn_labels_hold_the_classes_in_proportion_and_depend_on_seed_and_numb
         probing.draw(y, 1001, seed=0)
 
 
+def test_a_draw_of_one_class_is_refused_with_the_counts() -> None:
+    with pytest.raises(UserError, match=r"--labels 3: all of one class, the classes have 190, 10 samples"):
+        probing.draw(torch.tensor([0] * 190 + [1] * 10), 3, seed=0)
+
+
 def test_features_are_those_of_all_samples_in_order() -> None:
     x = torch.arange(1203 * 2.0).view(-1, 2)
     found = probing.features(lambda part: 2 * part, Feed(x, None))

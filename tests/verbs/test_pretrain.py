@@ -268,6 +268,50 @@ def test_a_finished_run_is_extended_by_more_epochs(tmp_path: Path, vectors: str)
     whole, parts = (load_file(tmp_path / "pretrain" / name / "model.safetensors") for name in ("whole", "a"))
     assert all(torch.equal(whole[name], parts[name]) for name in whole)
     assert len(files.read_lines(tmp_path / "pretrain" / "a" / "records.jsonl")) == 5 + 4
+    assert pretrain(tmp_path, "--resume", "a", "--quiet") == 0
+    assert files.read_json(tmp_path / "pretrain" / "a" / "result.json")["epochs"] == 4
+    assert pretrain(tmp_path, "--resume", "a", "--epochs", "10", "--quiet") == 0  # which is also the default
+    assert files.read_json(tmp_path / "pretrain" / "a" / "result.json")["epochs"] == 10
+
+
+OBJECTIVES = """
+from vitruvius.objectives import Loss
+def bare(model, batch, generator): return (model(batch.x) - batch.x).square().mean()
+def many(model, batch, generator): return Loss((model(batch.x) - batch.x).square().sum(1))
+def labelled(model, batch, generator): return Loss(batch.y.float().mean())
+def narrow(model): return 0
+"""
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("bare", "it must return Loss(value) with one number, not Tensor"),
+        ("many", "it must return Loss(value) with one number, not a loss of shape (100,)"),
+        ("labelled", "AttributeError: 'NoneType' object has no attribute 'float'"),
+        ("narrow", "TypeError: narrow() takes 1 positional argument"),
+    ],
+)
+def test_a_fault_in_a_users_own_objective_is_told_as_such(
+    tmp_path: Path, vectors: str, name: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.py").write_text(OBJECTIVES)
+    words = ["--data", f"{vectors}:labelled", *PLAIN, "--probe", "none", "--quiet"]
+    assert pretrain(tmp_path, *words, "--objective", f"{tmp_path}/mine.py:{name}") == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_run_that_is_stopped_within_an_epoch_is_judged_as_it_is(
+    tmp_path: Path, vectors: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--data", f"{vectors}:labelled", *PLAIN, "--latent", "2", "--objective", "reconstruct", "--name", "a"]
+    assert pretrain(tmp_path, *words, "--time-limit", "0.001") == 0
+    assert "stopped by the time limit after step 1, in epoch 1: --resume goes on" in capsys.readouterr().err
+    result = files.read_json(tmp_path / "pretrain" / "a" / "result.json")
+    losses = [certificate["val_loss"] for certificate in result["certificates"]]
+    assert result["outcomes"][0]["val_loss"] == pytest.approx(sum(losses) / len(losses), rel=1e-5)
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -283,6 +327,8 @@ def test_a_finished_run_is_extended_by_more_epochs(tmp_path: Path, vectors: str)
         (["--latent", "5,5"], "latent 5,5: name each one once"),
         (["--labels", "500"], "--labels 500: there are 100 labelled samples"),
         (["--mask", "1"], "mask must be less than 1, got '1'"),
+        (["--decoder-width", "8"], "decoder_width belongs to a ViT, model is linear"),
+        (["--model", "vit", "--hidden", "9"], "hidden belongs to linear and mlp models, model is vit"),
         (["--latent", "1000000", "--hidden", "1000000"], "parameters do not fit"),
     ],
 )
@@ -295,6 +341,7 @@ def test_what_cannot_be_done_is_said_in_a_sentence(
     error = capsys.readouterr().err
     assert message in error
     assert len(error.splitlines()) == 1
+    assert not (tmp_path / "pretrain").exists()
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -1,6 +1,7 @@
 """Probing as a person meets it: features beside their yardsticks, draws of labels, refusals with class counts."""
 
 import json
+import shutil
 import statistics
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,10 @@ import torch
 from vitruvius import datasets
 from vitruvius.cli import main
 from vitruvius.core import files
+from vitruvius.core.config import Flags
 from vitruvius.engine import encoders
 from vitruvius.nn.autoencoder import build
+from vitruvius.verbs import probe as verb
 
 TOY = f"{Path(__file__).parent / 'killing.py'}:toy"
 OWN = """
@@ -111,6 +114,19 @@ def test_the_features_of_a_vit_are_probed_too(root: Path, run: str, capsys: pyte
     found = rows(root, capsys, run, "--labels", "20", "--draws", "2", "--name", f"vit-{run}")
     assert list(found) == ["raw", "pca:8", run, "untrained"]
     assert found["raw"]["mean"] > 0.9
+
+
+def test_a_run_may_have_any_name(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(root / "pretrain" / "masked", root / "pretrain" / "raw-images")
+    assert "raw-images" in rows(root, capsys, "raw-images", "--labels", "20", "--draws", "1")
+
+
+def test_the_data_of_a_run_are_drawn_as_it_drew_them_also_when_they_are_named(root: Path) -> None:
+    data = f"{root / 'own.py'}:two"
+    for given in ({}, {"data": data}, {"data": data, "validation": 0}):
+        config, _, seed = verb._of_run(verb.Config(source="grid", **given), Flags(runs=str(root)))
+        assert (config.data, seed, config.validation) == (data, 3, given.get("validation"))
+    assert verb._of_run(verb.Config(source="grid", data="synthetic"), Flags(runs=str(root)))[2] == 0
 
 
 @pytest.mark.parametrize("method", ["lbfgs", "adam", "knn"])

@@ -55,8 +55,16 @@ def parse(verb: Any, program: str, arguments: list[str]) -> tuple[Config, Flags]
         raise
     if left:
         raise UserError(f"{program}: '{left[0]}' is one word too many; see {program} --help")
-    config = parsed.config if rest is None else config_type(**{**parsed.config.model_dump(), **rest})
+    config = config_type(**_typed(parsed.config, arguments), **(rest or {}))
     return config, Flags(**{name: getattr(parsed.flags, name) for name in flag_names})
+
+
+def _typed(config: Config, arguments: list[str]) -> dict[str, Any]:
+    """The fields that the words name, or that differ from their defaults; the others count as not given."""
+    words = {word[2:].partition("=")[0].replace("-", "_") for word in arguments if word.startswith("--")}
+    fields = type(config).model_fields
+    values = {name: getattr(config, name) for name in fields if "rest" not in fields[name].metadata}
+    return {name: value for name, value in values.items() if name in words or value != fields[name].default}
 
 
 def _without_rest(arguments: list[str], config_type: type[Config]) -> tuple[list[str], dict[str, Any] | None]:

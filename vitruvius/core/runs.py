@@ -77,7 +77,7 @@ def opened(verb: str, config: C, flags: Flags) -> Iterator[tuple[Run, C]]:
         if flags.name is not None and flags.name != folder.name:
             raise UserError(f"--resume {flags.resume} continues in its own folder: leave --name out")
     else:
-        name = flags.name or datetime.now().strftime("%Y-%m-%d-%H%M%S")
+        name = datetime.now().strftime("%Y-%m-%d-%H%M%S") if flags.name is None else flags.name
         _check_name(name)
         folder = Path(flags.runs) / verb / name
     is_new = flags.resume is None
@@ -134,7 +134,8 @@ def _resumed(folder: Path, asked: C) -> C:
     recorded = files.read_json(folder / "config.json")
     defaults = type(asked)().model_dump(mode="json")
     wanted = asked.model_dump(mode="json")
-    given = {key: value for key, value in wanted.items() if value != defaults[key]}
+    typed = asked.model_fields_set & set(MAY_DIFFER)  # also where that is the default
+    given = {key: value for key, value in wanted.items() if key in typed or value != defaults[key]}
     refused = [key for key in changed({key: recorded.get(key) for key in given}, given) if key not in MAY_DIFFER]
     if refused:
         pairs = ", ".join(f"{key} was {recorded.get(key)!r}, now {given[key]!r}" for key in refused)

@@ -108,6 +108,7 @@ def _second(traces: dict[str, dict[str, list[list[float]]]], config: dict[str, A
     return {
         **{theirs: traces[ours][first] for ours, theirs in TRACES.items()},
         "hparams": {
+            "ae_type": KINDS.get(config["objective"][0], config["objective"][0]),
             "batch_size": config["batch"],
             "num_epochs": config["epochs"],
             "hidden_dims": [*config["hidden"], config["latent"][0]],

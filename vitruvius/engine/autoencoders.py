@@ -87,8 +87,9 @@ def arch(name: str, changes: Settings, data: Dataset, batch: int) -> Arch:
 
 def vit(plan: Plan, arch: Arch, decoder: Arch) -> list[Together | Alone]:
     """A masked autoencoder around a ViT."""
-    masked.hidden_count(arch.patches, plan.mask)
     cell = Cell(plan.objective[0], arch.width, 0)
+    if cell.objective == "mask" and not masked.hidden_count(arch.patches, plan.mask):
+        raise UserError(f"mask {plan.mask}: none of the {arch.patches} patches would be hidden")
     model = masked.build(arch, decoder, plan.normalise, plan.first_seed(cell))
     options, objective = plan.options(cell.objective), objectives.get(cell.objective)
     weight = {} if _alone(cell.objective) else {"l2": plan.l2}

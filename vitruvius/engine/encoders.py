@@ -35,13 +35,12 @@ def sources(asked: str, data: Dataset, seed: int, folder: str) -> Iterator[Sourc
     found = list(_asked(asked, data, seed, folder))
     sizes = dict.fromkeys(min(source.size, features) for source in found)
     yield Source("raw", features, lambda x: x.flatten(1))
-    principal = None
-    for size in sizes if asked != "raw" else ():
-        if features > pca.LARGEST:
-            raise UserError(f"{data.name}: {features:,} entries a sample, PCA is computed for up to {pca.LARGEST:,}")
-        principal = principal or pca.fit(batches(Feed(data.train.x, None)))
-        yield pca_source(principal, size)
-    yield from (source for source in found if not source.name.startswith(("raw", "pca:")))
+    if asked != "raw" and not pca.too_large(data.train.x):
+        principal = pca.fit(batches(Feed(data.train.x, None)))
+        known = len(principal.values_R)
+        yield from (pca_source(principal, size) for size in dict.fromkeys(min(size, known) for size in sizes))
+    if asked != "raw" and not asked.startswith("pca:"):
+        yield from found
 
 
 def pca_source(principal: pca.Principal, size: int) -> Source:
@@ -58,6 +57,8 @@ def _asked(asked: str, data: Dataset, seed: int, folder: str) -> Iterator[Source
     elif kind == "pca":
         if not argument.isdecimal() or not 1 <= int(argument) <= features:
             raise UserError(f"'{asked}': write pca:K with K from 1 to the {features:,} entries of a sample")
+        if pca.too_large(data.train.x):
+            raise UserError(f"'{asked}': {pca.too_large(data.train.x)}")
         yield Source(asked, int(argument), lambda x: x)
     elif kind == "untrained":
         yield _untrained(argument, data, seed)

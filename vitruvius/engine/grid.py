@@ -11,6 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Generator, Tensor, nn
 
+from vitruvius.core.errors import UserError, VitruviusError
 from vitruvius.engine.feed import Feed
 from vitruvius.engine.loop import EVALUATION_BATCH, Measure
 from vitruvius.nn.autoencoder import Autoencoder, Stack
@@ -76,8 +77,18 @@ class Alone(nn.Module):
         self.cells, self.model, self.measure, self._show = (cell,), model, measure, show
 
     def losses(self, batch: Batch, generator: Generator | None) -> Tensor:
-        """Its loss, (1,)."""
-        return self.measure(self.model, batch, generator).value[None]
+        """Its loss, (1,); a fault in a user's own objective is told as such."""
+        name = self.cells[0].objective
+        try:
+            found = self.measure(self.model, batch, generator)
+        except Exception as error:
+            if ".py:" not in name or isinstance(error, VitruviusError):
+                raise
+            raise UserError(f"--objective {name}: {type(error).__name__}: {error}") from error
+        if not isinstance(found, Loss) or found.value.ndim:
+            given = f"a loss of shape {tuple(found.value.shape)}" if isinstance(found, Loss) else type(found).__name__
+            raise UserError(f"--objective {name}: it must return Loss(value) with one number, not {given}")
+        return found.value[None]
 
     def models(self) -> Iterator[tuple[Cell, nn.Module]]:
         """It."""

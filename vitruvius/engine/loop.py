@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from vitruvius.core.blocks import Block, Text
 from vitruvius.core.config import Strict
 from vitruvius.core.errors import Interrupted, WorkFailed
-from vitruvius.core.records import Progress, Record
+from vitruvius.core.records import Note, Progress, Record
 from vitruvius.core.stopping import Stop
 from vitruvius.engine import seeds, world
 from vitruvius.engine.feed import Feed
@@ -136,6 +136,8 @@ def run(job: Job) -> Iterator[Record]:
                 out_of_time = recipe.time_limit is not None and cursor.seconds >= recipe.time_limit
                 if world.any_of(out_of_time):
                     job.save(job)
+                    text = f"stopped by the time limit after step {cursor.step:,}, in epoch {cursor.epoch + 1}"
+                    yield Note(text=f"{text}: --resume goes on", warning=True)
                     return
                 if cursor.step % recipe.checkpoint == 0:
                     job.save(job)
@@ -158,8 +160,8 @@ def step(job: Job, sample_B: Tensor) -> None:
         what = f"loss became {loss}" if not math.isfinite(loss) else f"gradient's norm became {norm}"
         where = f"step {cursor.step + 1} (epoch {cursor.epoch + 1})"
         raise WorkFailed(
-            f"the {what} in {where}: training stopped, the last good state is kept; a smaller --lr or --clip 1 often "
-            "helps, and `vitruvius doctor` names the causes of such failures"
+            f"the {what} in {where}: training stopped, the last good state is kept; a smaller --lr or clipped "
+            "gradients often help, and `vitruvius doctor` names the causes of such failures"
         )
     job.optimiser.step()
     job.optimiser.zero_grad(set_to_none=True)

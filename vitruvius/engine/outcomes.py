@@ -79,7 +79,8 @@ def loss_in_words(config: dict[str, Any]) -> str:
         masked = f"{config['mask']:.0%} of the patches masked"
         return f"squared error per pixel, mean over the {config['counted']} {of}patches with {masked}"
     words = "squared error of clean inputs, summed over the entries of a sample, mean over samples"
-    return words + (f"; in training mask counts {config['counted']} entries" if "mask" in config["objective"] else "")
+    words += f"; in training mask counts {config['counted']} entries" if "mask" in config["objective"] else ""
+    return words + ("; of your own objectives their own value" if any(".py:" in o for o in config["objective"]) else "")
 
 
 def _known(field: str, points: list[dict[str, Any]], kind: tuple[str, int]) -> list[float]:

@@ -8,6 +8,7 @@ is kept by $p_i = \max(0, 1 - \lambda/\lambda_i)$ and both matrices have the sin
 
 from collections.abc import Iterable
 from functools import reduce
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -21,29 +22,29 @@ from vitruvius.engine.probing import batches
 from vitruvius.nn.autoencoder import Autoencoder
 
 LARGEST = 4096
-"""Features up to which the whole covariance is decomposed."""
+"""Features, or samples of more features, up to which a covariance is decomposed."""
 CONVERGED = 0.005
 """Relative distance to the optimum below which a training counts as converged."""
 
 
 class Principal(NamedTuple):
-    """The directions of a data set, largest variance first."""
+    """The directions of a data set, largest variance first; those without variance may be left out."""
 
     mean_D: Tensor
-    values_D: Tensor
-    vectors_DD: Tensor  # one column each
+    values_R: Tensor
+    vectors_DR: Tensor  # one column each
 
     def project(self, x: Tensor, count: int) -> Tensor:
         """The first components of samples of any shape, (n, count)."""
-        return ((x.flatten(1).double().cpu() - self.mean_D) @ self.vectors_DD[:, :count]).to(x.dtype)
+        return ((x.flatten(1).double().cpu() - self.mean_D) @ self.vectors_DR[:, :count]).to(x.dtype)
 
     def left_out(self, count: int) -> float:
         """The squared error of the first components: what they leave out of the variance."""
-        return float(self.values_D[count:].sum())
+        return float(self.values_R[count:].sum())
 
     def error(self, parts: Iterable[Tensor], count: int) -> float:
         """The squared error of the first components on other samples, given in parts."""
-        if count >= len(self.values_D):
+        if count >= len(self.mean_D):
             return 0.0
         samples, error = 0, 0.0
         for part in parts:
@@ -53,12 +54,35 @@ class Principal(NamedTuple):
         return error / samples
 
 
+def too_large(x: Tensor) -> str:
+    """Why the principal directions of samples are not computed, if they are not."""
+    samples, features = len(x), x[0].numel()
+    if min(samples, features) <= LARGEST:
+        return ""
+    return f"PCA of {samples:,} samples of {features:,} entries is left out: one of the two must be at most {LARGEST:,}"
+
+
 def fit(parts: Iterable[Tensor]) -> Principal:
     """The principal directions of samples of any shape, given in parts, in float64."""
-    count, total_D, squares_DD = _sums(parts)
+    parts = iter(parts)
+    first = next(parts)
+    every = chain([first], parts)
+    if first[0].numel() > LARGEST:
+        return _of_few(torch.cat([part.flatten(1).double().cpu() for part in every]))
+    count, total_D, squares_DD = _sums(every)
     mean_D = total_D / count
     values, vectors = torch.linalg.eigh(squares_DD / count - mean_D[:, None] * mean_D)
     return Principal(mean_D, values.flip(0).clamp(min=0), vectors.flip(1))
+
+
+def _of_few(x_nD: Tensor) -> Principal:
+    """Of fewer samples than features, by their products with one another."""
+    mean_D = x_nD.mean(0)
+    centred_nD = x_nD - mean_D
+    values, vectors = torch.linalg.eigh(centred_nD @ centred_nD.T / len(x_nD))
+    kept = values > 1e-12 * values[-1]
+    values_R, vectors_nR = values[kept].flip(0), vectors[:, kept].flip(1)
+    return Principal(mean_D, values_R, centred_nD.T @ vectors_nR / (len(x_nD) * values_R).sqrt())
 
 
 def variance(parts: Iterable[Tensor]) -> float:
@@ -71,10 +95,10 @@ def variance(parts: Iterable[Tensor]) -> float:
 
 
 def certificates(grid: nn.Module, train: Feed, validation: Feed, l2: float) -> list[Certificate]:
-    """Of every linear autoencoder of a grid; none where there are too many features to decompose."""
+    """Of every linear autoencoder of a grid; none where PCA is too large."""
     assert isinstance(grid, Grid)
     linear = [(cell, model) for cell, model in grid.models() if getattr(model, "activation", "") == "identity"]
-    if not linear or train.x[0].numel() > LARGEST:
+    if not linear or too_large(train.x):
         return []
     principal = fit(batches(train))
     return [certify(cell, model, (train, validation), principal, l2) for cell, model in linear]  # type: ignore[arg-type]
@@ -83,9 +107,10 @@ def certificates(grid: nn.Module, train: Feed, validation: Feed, l2: float) -> l
 def certify(cell: Cell, model: Autoencoder, feeds: tuple[Feed, Feed], principal: Principal, l2: float) -> Certificate:
     """The certificate of a linear autoencoder on the samples that it was trained on, beside the validation samples."""
     train, validation = feeds
-    latent, values = model.sizes[-1], principal.values_D
+    values = principal.values_R
+    latent = min(model.sizes)  # a narrower layer before it lets no more directions through
     loss, optimum = _loss(model, batches(train)), principal.left_out(latent)
-    plain = cell.objective == "reconstruct"
+    plain = cell.objective == "reconstruct" and not train.augment
     penalised = _penalised(model, values, l2, loss) if l2 and plain and len(model.sizes) == 2 else None
     known = plain and (not l2 or penalised is not None)  # deeper ones with a penalty have no closed form here
     pair = (loss, optimum) if penalised is None else (penalised.objective, penalised.optimum)
@@ -97,7 +122,7 @@ def certify(cell: Cell, model: Autoencoder, feeds: tuple[Feed, Feed], principal:
         gap=gap,
         val_loss=_loss(model, batches(validation)) if len(validation) else None,
         val_optimum=principal.error(batches(validation), latent) if len(validation) else None,
-        angles=_angles(_product(model.decoder), principal.vectors_DD[:, :latent]),
+        angles=_angles(_product(model.decoder), principal.vectors_DR[:, :latent]),
         eigengap=float(1 - values[latent] / values[latent - 1]) if latent < len(values) else None,
         converged=gap <= CONVERGED if known else None,
         penalised=penalised,

@@ -121,7 +121,8 @@ def look(grid: nn.Module, epoch: int, judge: Judge) -> Points:
 def pictures(grid: nn.Module, images: Feed) -> list[tuple[str, list[Any]]]:
     """Rows of images: the input, then for each objective what is seen of it and what each latent size answers."""
     assert isinstance(grid, Grid)
-    x = images.batch(torch.arange(min(SHOWN, len(images)))).x
+    # From all over the split: folders come class by class.
+    x = images.batch(torch.linspace(0, len(images) - 1, min(SHOWN, len(images))).long()).x
     rows: dict[str, list[tuple[str, Tensor]]] = {"input": [("input", x)]}
     grid.eval()
     with torch.no_grad():

@@ -99,7 +99,13 @@ def draw(y: Tensor, labels: int | str, seed: int, number: int = 0) -> Tensor:
     if labels > len(y):
         raise UserError(f"--labels {labels:,}: there are {len(y):,} labelled samples")
     order = _splits.shuffled(y.tolist(), seeds.derive(seed, "labels", number))
-    return torch.tensor(order[:labels])
+    kept = torch.tensor(order[:labels])
+    if int(y[kept].bincount().count_nonzero()) < 2:
+        counts = ", ".join(map(str, y.bincount().tolist()))
+        raise UserError(
+            f"--labels {labels:,}: all of one class, the classes have {counts} samples; ask for more labels"
+        )
+    return kept
 
 
 def lbfgs(train: Labelled, classes: int, l2: float = 1e-3) -> Linear:
@@ -127,9 +133,9 @@ class _Penalised:
         x_nk = train.x.double()
         self.mean_k = x_nk.mean(0)
         centred_nk = x_nk - self.mean_k
-        value_k, axes_kk = torch.linalg.eigh(centred_nk.T @ centred_nk / len(x_nk))
-        kept = value_k > 1e-12 * value_k[-1]
-        self.axes_kr, self.scale_r = axes_kk[:, kept], (CURVATURE * value_k[kept] + l2).rsqrt()
+        value_r, axes_kr = _axes(centred_nk)
+        kept = value_r > 1e-12 * value_r.max()
+        self.axes_kr, self.scale_r = axes_kr[:, kept], (CURVATURE * value_r[kept] + l2).rsqrt()
         z_rn = (centred_nk @ (self.axes_kr * self.scale_r)).T
         self.z_sn = torch.cat([z_rn, torch.full_like(x_nk[:, 0], CURVATURE**-0.5)[None]])
         self.pull_s = l2 * torch.cat([self.scale_r**2, self.scale_r.new_zeros(1)])
@@ -151,6 +157,16 @@ class _Penalised:
         """The classifier on the features as they are."""
         weight_kK = self.axes_kr @ (self.u_Ks[:, :-1] * self.scale_r).T
         return Linear(weight_kK, self.u_Ks[:, -1] * CURVATURE**-0.5 - self.mean_k @ weight_kK, self.slope)
+
+
+def _axes(centred_nk: Tensor) -> tuple[Tensor, Tensor]:
+    """The variances of the principal directions and these as columns; of few samples only those that they span."""
+    samples, features = centred_nk.shape
+    if samples < features:
+        _, root_r, axes_rk = torch.linalg.svd(centred_nk / samples**0.5, full_matrices=False)
+        return root_r.square(), axes_rk.T
+    value_k, axes_kk = torch.linalg.eigh(centred_nk.T @ centred_nk / samples)
+    return value_k, axes_kk
 
 
 def adam(train: Labelled, classes: int, seed: int = 0) -> Linear:

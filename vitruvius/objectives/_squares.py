@@ -32,7 +32,8 @@ def squared_error(output: Tensor, clean_BD: Tensor, counts: Tensor | None = None
 
 def penalty(model: nn.Module) -> Tensor:
     r"""$\sum_i \lVert W_i\rVert_F^2$ over the matrices of a model, biases and norms left out; one number per model."""
-    matrices = [p for name, p in model.named_parameters() if name.endswith("weight") and p.ndim >= 2]
+    parameters = ((name, p) for name, p in model.named_parameters() if p.requires_grad)
+    matrices = [p for name, p in parameters if name.endswith("weight") and p.ndim >= 2]
     return torch.stack([matrix.square().sum((-2, -1)) for matrix in matrices]).sum(0)
 
 

@@ -59,9 +59,9 @@ def _about_loss(sizes: Rows, result: Fields) -> Iterator[str]:
 
 
 def _about_probe(sizes: Rows, result: Fields, linear: bool) -> Iterator[str]:
-    """The second half of the answer: the linear probe."""
+    """The second half of the answer: the probe."""
     values = listed(f"{row['accuracy_before']:.1%} -> {row['accuracy']:.1%} at {row['latent']}" for row in sizes)
-    yield f"Linear probe ({sizes[0]['objective']}), before -> after training, by latent size: {values}."
+    yield f"Probe ({sizes[0]['objective']}), before -> after training, by latent size: {values}."
     small, best = sizes[0], max(sizes, key=lambda row: row["accuracy"])
     if best["accuracy"] - small["accuracy"] > NOTABLE:
         kept = [1 - c["optimum"] / result["variance"] for c in result["certificates"] if c["latent"] == small["latent"]]
@@ -81,14 +81,15 @@ def _about_probe(sizes: Rows, result: Fields, linear: bool) -> Iterator[str]:
         where = f"latent {most['latent']} (+{_points(_gain(most))})"
         yield f"Training matters most at {where}: before, the code is {before}; {after}."
     else:
-        yield f"Training wins at most {_points(_gain(most))} at any size."
+        yield f"Training wins at most {_points(max(0.0, _gain(most)))} at any size."
     wide = [row for row in sizes if row["latent"] >= result["features"]]
     if wide and linear:
         last = wide[-1]
+        change = f"{'adds' if _gain(last) >= 0 else 'costs'} {_points(abs(_gain(last)))}"
         yield (
-            f"At latent {last['latent']} even untrained features reach {last['accuracy_before']:.1%} and training adds "
-            f"{_points(_gain(last))}: a random linear map into no fewer dimensions than the {result['features']} of a "
-            "sample loses nothing, so there is nothing to win back."
+            f"At latent {last['latent']} even untrained features reach {last['accuracy_before']:.1%} and training "
+            f"{change}: a random linear map into no fewer dimensions than the {result['features']} of a sample loses "
+            "nothing, so there is nothing to win back."
         )
 
 

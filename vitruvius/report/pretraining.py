@@ -170,12 +170,16 @@ def _verdicts(certificates: Sequence[Fields]) -> Iterable[Block]:
     slow = [c for c in judged if not c["converged"]]
     if slow:
         names = listed([f"latent {c['latent']} (repeat {c['repeat']}): {c['gap']:.2%}" for c in slow])
-        text = f"Not converged, more than 0.5 % above the optimum: reconstruct, {names}. More epochs would lower it."
+        cure = "More epochs would lower it" if max(c["gap"] for c in slow) < 1 else "Try a smaller --lr or more epochs"
+        text = f"Not converged, more than 0.5 % above the optimum: reconstruct, {names}. {cure}."
         yield Text(text=text, style="warning")
     elif judged:
         yield Text(text="All trainings of reconstruct are within 0.5 % of the optimum.", style="good")
     if len(judged) < len(certificates):
-        text = "The other objectives minimise another error; their gap to PCA is what they pay for it."
+        text = (
+            "The others minimise another error (of corrupted or shifted inputs, or with a penalty that has no closed "
+        )
+        text += "form here); their gap to PCA is what they pay for it."
         yield Text(text=text, style="note")
 
 

@@ -53,13 +53,16 @@ def finish(
     environment: dict[str, Any],
 ) -> Result:
     """Certify the last weights and write what people look at."""
-    from vitruvius.engine import pca
+    from vitruvius.engine import pca, pretraining
     from vitruvius.engine.probing import batches
 
     asked = config.model_dump(mode="json")
     lines = [line for line in folder.records() if line["kind"] == "points"]
+    after = lines[-1]["points"]
+    if job.cursor.position:  # stopped within an epoch: what is kept is judged, not what the last whole epoch left
+        after = pretraining.look(job.model, job.cursor.epoch, judge).model_dump(mode="json")["points"]
     result = Result(
-        outcomes=tuple(outcomes(lines[0]["points"], lines[-1]["points"])),
+        outcomes=tuple(outcomes(lines[0]["points"], after)),
         certificates=tuple(pca.certificates(job.model, job.train, judge.validation, config.l2)),
         features=data.train.x[0].numel(),
         variance=pca.variance(batches(job.train)),
@@ -91,7 +94,7 @@ def _write(folder: Run, config: dict[str, Any], plan: "Plan", data: "Dataset", j
     files.write_json(folder.path("model.json"), {**autoencoders.described(plan, job.model), **judge.labels(data)})
     files.write(folder.path("log.csv"), pretraining.csv(lines))
     if plan.model != "vit":
-        files.write_json(folder.path("submission_log.json"), assignment.log(lines, config, pretraining.curve))
+        files.write_json(folder.path("submission_log.json"), assignment.log(lines, config, pretraining.curves))
 
 
 def draw(folder: Run, config: dict[str, Any], result: dict[str, Any], job: "Job", judge: "Judge") -> None:

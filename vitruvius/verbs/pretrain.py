@@ -10,7 +10,7 @@ vitruvius pretrain --latent 5,20 --objective reconstruct --l2 0.01 --epochs 50
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
@@ -106,9 +106,15 @@ class Config(config.Config):
             raise ValueError("latent: name at least one size")
         if self.model == "vit" and (len(self.objective) > 1 or (self.repeats or 1) > 1):
             raise ValueError("a ViT is pretrained alone: one objective, repeats 1 (another seed gives another)")
+        others, whose = (_OF_DENSE, "linear and mlp models") if self.model == "vit" else (_OF_VIT, "a ViT")
+        for field in others:
+            if getattr(self, field) != type(self).model_fields[field].default:
+                raise ValueError(f"{field} belongs to {whose}, model is {self.model}")
         return self
 
 
+_OF_DENSE = ("latent", "hidden", "activation")
+_OF_VIT = ("arch", "set", "decoder_width", "decoder_depth", "normalise", "weight_decay")
 _ENTRIES = {"objective": ("reconstruct", "denoise", "mask"), "repeats": 3, "mask": 0.25, "counted": "all"}
 _PATCHES = {"objective": ("mask",), "repeats": 1, "mask": 0.75, "counted": "masked"}
 _BY_MODEL: dict[str, dict[str, Any]] = {
@@ -123,19 +129,27 @@ WORTH_SHARING = 2**18
 """Entries of a matrix from which more than one thread pays."""
 
 
+class Prepared(NamedTuple):
+    """What is to be trained and who looks at it, checked."""
+
+    config: Config
+    data: "Dataset"
+    job: "Job"
+    judge: "Judge"
+    environment: dict[str, Any]
+
+
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Pretrain, probe, certify, write the run folder."""
-    from vitruvius.engine import device, pretraining, session
+    from vitruvius.engine import pretraining, session
     from vitruvius.engine.loop import Epoch
 
+    prepared = _prepared(config) if flags.resume is None else None  # faults are found before there is a folder
     with runs.opened("pretrain", config, flags) as (folder, config), stopping.on_signals() as stop:
-        data, config = _data(config), _resolved(config)
-        threads, place = device.use_threads(config.threads or _threads(config, data)), device.device(config.device)
-        job, judge = _job(config, data, place)
+        config, data, job, judge, environment = prepared or _prepared(config)
         job.stop = stop
         folder.write_config(config)
-        environment = runs.environment(**device.fingerprint(threads, 1), data_sha256=data.sha256)
-        yield from _notes(data, job, judge)
+        yield from _notes(config, data, job, judge)
         if not any(line["kind"] == "points" for line in folder.records()):
             before = pretraining.look(job.model, 0, judge)
             folder.keep(before)
@@ -147,6 +161,17 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
                 folder.keep(record)
             yield record
         yield finish(folder, config, _plan(config), data, job, judge, environment)
+
+
+def _prepared(config: Config) -> Prepared:
+    """Read the data and build the models; whatever is wrong with the request is said here."""
+    from vitruvius.engine import device
+
+    data, config = _data(config), _resolved(config)
+    threads, place = device.use_threads(config.threads or _threads(config, data)), device.device(config.device)
+    job, judge = _job(config, data, place)
+    environment = runs.environment(**device.fingerprint(threads, 1), data_sha256=data.sha256)
+    return Prepared(config, data, job, judge, environment)
 
 
 def _data(config: Config) -> "Dataset":
@@ -222,10 +247,16 @@ def _plan(config: Config) -> "Plan":
     return Plan(**{field.name: getattr(config, field.name) for field in fields(Plan)})
 
 
-def _notes(data: "Dataset", job: "Job", judge: "Judge") -> Iterator[records.Note]:
+def _notes(config: Config, data: "Dataset", job: "Job", judge: "Judge") -> Iterator[records.Note]:
+    from vitruvius.engine import pca
+
     counts = f"{len(data.train):,} training, {len(data.validation):,} validation, {len(data.test):,} test samples"
     yield records.Note(text=f"{data.name}: {counts}")
     params = sum(parameter.numel() for parameter in job.model.parameters())
     cells = len(job.model.cells)  # type: ignore[arg-type]
     yield records.Note(text=f"{params:,} parameters in {cells:,} {'autoencoder' if cells == 1 else 'autoencoders'}")
     yield records.Note(text=f"the probe is left out: {judge.why_not}" if judge.why_not else f"probe: {judge.words()}")
+    if config.model == "linear" and (why_not := pca.too_large(data.train.x)):
+        yield records.Note(text=why_not)
+    if config.l2 and any(".py:" in name for name in config.objective):
+        yield records.Note(text="--l2 is not added to an objective of your own")

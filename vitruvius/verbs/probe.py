@@ -87,7 +87,7 @@ class Result(records.Result):
 
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Fit a probe to each kind of features and count its hits."""
-    from vitruvius.engine import device, encoders
+    from vitruvius.engine import device, encoders, pca
 
     if not config.source:
         raise UserError("which features? vitruvius probe RUN, raw, pca:K or untrained:ARCH")
@@ -95,6 +95,8 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     device.use_threads(config.threads)
     data = _data(config, seed)
     found = list(encoders.sources(config.source, data, config.seed, source))
+    if config.source != "raw" and (why_not := pca.too_large(data.train.x)):
+        yield records.Note(text=why_not)
     with runs.opened("probe", config, flags) as (folder, config):
         rows = []
         for place, one in enumerate(found):
@@ -108,15 +110,15 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
 
 
 def _of_run(config: Config, flags: Flags) -> tuple[Config, str, int]:
-    """The config with the run's own data where none are named, the run's folder, and the seed of the data."""
+    """The config with the run's own data where no others are named, the run's folder, and the seed of the data."""
     if config.source == "raw" or config.source.startswith(("pca:", "untrained:")):
         return config.model_copy(update={"data": config.data or "mnist"}), "", config.seed
     folder = runs.find(config.source, runs=flags.runs)
-    if config.data is not None:
-        return config, str(folder), config.seed
     trained = files.read_json(folder / "config.json")
-    fields = {key: getattr(config, key) or trained.get(key) for key in ("data", "data_dir", "validation")}
-    return config.model_copy(update=fields), str(folder), trained["seed"]
+    if config.data not in (None, trained["data"]):
+        return config, str(folder), config.seed
+    left_out = [key for key in ("data", "data_dir", "validation") if getattr(config, key) is None]
+    return config.model_copy(update={key: trained.get(key) for key in left_out}), str(folder), trained["seed"]
 
 
 def _data(config: Config, seed: int) -> "Dataset":

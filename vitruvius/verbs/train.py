@@ -42,7 +42,8 @@ class Config(config.Config):
     validation: Annotated[int, Field(ge=0)] | None = None
     """Training samples put aside for validation; default: the data set's own."""
     init: str | None = None
-    """Start from the weights of this run, or of a .safetensors file."""
+    """Start from the weights of this run, or of a .safetensors file; after masked pretraining, which trains the patches
+    and not the class token, --set pooling=mean may help."""
     epochs: Annotated[int, Field(ge=1, le=100_000)] = 10
     """How often every training image is seen."""
     batch: Annotated[int, Field(ge=1, le=2**20)] = 32
