@@ -21,7 +21,8 @@ def commands() -> list[str]:
     for path in DOCUMENTS:
         text = path.read_text()
         found += LINE.findall(text) + INLINE.findall(text)
-    for verb in plugins.members("verbs").values():
+    groups = [f"verbs/{path.name}" for path in (plugins.PACKAGE / "verbs").iterdir() if (path / "__init__.py").exists()]
+    for verb in (member for family in ("verbs", *groups) for member in plugins.members(family).values()):
         found += plugins.examples(verb.path)
     return sorted(set(found))
 
