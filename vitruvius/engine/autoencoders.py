@@ -112,11 +112,12 @@ def _alone(objective: str) -> bool:
     """Whether an objective is known by its loss alone: a user's own, or one that corrupts no input."""
     if ".py:" in objective:
         return True
-    known = {name: plugins.module("objectives", name) for name in plugins.members("objectives")}
-    free = [name for name, module in known.items() if not getattr(module, "NEEDS_LABELS", False)]
-    if objective in known and objective not in free:
+    module = plugins.module("objectives", objective)
+    if getattr(module, "NEEDS_LABELS", False):
+        members = plugins.members("objectives")
+        free = [name for name in members if not plugins.constant(members[name].path, "NEEDS_LABELS")]
         raise UserError(f"--objective {objective}: it needs labels; choose from {', '.join(free)}")
-    return not hasattr(plugins.module("objectives", objective), "corrupt")
+    return not hasattr(module, "corrupt")
 
 
 def _corruption(plan: Plan, objective: str) -> Corrupt:

@@ -140,7 +140,7 @@ def _inputs(config: Config) -> dict[str, str]:
     own = [Path(word.rpartition(":")[0]) for word in words if ".py:" in word]
     found = {str(path): files.sha256(path) for path in ([table] if table else []) + own if path.is_file()}
     if config.data.startswith("folder:"):
-        found[config.data] = files.tree_hash(Path(config.data.removeprefix("folder:")))
+        found[config.data] = files.tree_hash(Path(re.sub(r"@\d+$", "", config.data.removeprefix("folder:"))))
     return found
 
 
