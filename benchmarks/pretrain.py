@@ -1,8 +1,7 @@
-"""Pretraining: the time of the assignment's grid, what probes read from MNIST, and what a masked ViT is worth.
+"""Pretraining: the time of the assignment's grid, and what probes read from MNIST.
 
     python -m benchmarks.pretrain grid      36 autoencoders with 11 probes each, at most 90 s on 2 cores
     python -m benchmarks.pretrain mnist     a denoising autoencoder, probed with 200 labels and with all
-    python -m benchmarks.pretrain masked    a masked ViT fine-tuned with 1,000 labels against the same from scratch
     python -m benchmarks.pretrain all --quick     tiny sizes on any machine, nothing written, nothing judged
 
 Recipes are chosen on validation images; the test images are read once, with the recipe that was chosen.
@@ -23,29 +22,13 @@ from vitruvius import datasets
 from vitruvius.core.config import Flags
 from vitruvius.core.errors import UserError
 from vitruvius.datasets import Dataset, Split
-from vitruvius.verbs import pretrain, probe, train
+from vitruvius.verbs import pretrain, probe
 
 GRID_SECONDS, MNIST_SECONDS = 90, 15 * 60
 GAP = 0.005
 LONG = 100
 """Epochs after which a linear autoencoder is judged on its own training samples too."""
 FEW, FEW_ABOVE_RAW, ALL, ALL_ABOVE_UNTRAINED = 0.86, 0.05, 0.96, 0.02
-LABELS = 1000
-VIT = ("patch=4", "depth=4", "dropout=0")
-"""Changes of mnist-slim: 49 patches, of which a masked autoencoder sees 12."""
-SEEDS = (0, 1, 2)
-
-
-def thousand(*, data_dir: str | None = None, validation: int | None = None, seed: int = 0) -> Dataset:
-    """MNIST with 100 training images of each digit, drawn from the seed; validation and test as they are."""
-    from vitruvius.engine.probing import draw
-
-    data = datasets.get("mnist", data_dir=data_dir, validation=validation)
-    assert data.train.y is not None
-    kept = draw(data.train.y, LABELS, seed)
-    return dataclasses.replace(
-        data, name=f"mnist ({LABELS:,} labels)", train=Split(data.train.x[kept], data.train.y[kept])
-    )
 
 
 def slice_of_mnist(**options: Any) -> Dataset:
@@ -171,30 +154,7 @@ def _mnist_failures(labels: int | str, rows: dict[str, dict[str, Any]], cell: st
     ]
 
 
-def masked(root: Path, quick: bool) -> tuple[list[dict[str, Any]], list[str]]:
-    """For each seed the same ViT with 1,000 labels: fine-tuned after masked pretraining, and from scratch."""
-    rows = []
-    tuning: dict[str, Any] = {"data": f"{__file__}:thousand", "arch": "mnist-slim", "set": VIT, "compile": "off"}
-    tuning |= {"epochs": 1 if quick else 60, "warmup": 100, "batch": 32}
-    for seed in SEEDS[:1] if quick else SEEDS:
-        name = f"masked-{seed}"
-        asked: dict[str, Any] = {"model": "vit", "arch": "mnist-slim", "set": VIT, "seed": seed, "probe": "none"}
-        asked |= {
-            "data": f"{__file__}:slice_of_mnist" if quick else "mnist",
-            "epochs": 1 if quick else 20,
-            "normalise": True,
-        }
-        last(pretrain.run(pretrain.Config(**asked), Flags(runs=str(root), name=name)))
-        for kind, init in (("fine-tuned", str(root / "pretrain" / name)), ("from scratch", None)):
-            flags = Flags(runs=str(root), name=f"{kind.replace(' ', '-')}-{seed}")
-            found = last(train.run(train.Config(**tuning, init=init, seed=seed), flags))
-            rows.append({"part": "masked", "kind": kind, "seed": seed, "accuracy": found.test_accuracy})
-            print(f"  {kind}, seed {seed}: {found.test_accuracy:.2%}", flush=True)
-    rows.append({"part": "masked", "pretraining": asked, "training": tuning | {"data": f"mnist, {LABELS:,} labels"}})
-    return rows, []
-
-
-PARTS = {"grid": grid, "mnist": mnist, "masked": masked}
+PARTS = {"grid": grid, "mnist": mnist}
 
 
 def main() -> None:
@@ -205,8 +165,7 @@ def main() -> None:
     options = parser.parse_args()
     names = list(PARTS) if options.part == "all" else [options.part]
     try:
-        timed = not options.quick and names != ["masked"]  # whose table holds no time
-        load = record.refuse_if_busy() if timed else os.getloadavg()[0]
+        load = os.getloadavg()[0] if options.quick else record.refuse_if_busy()
     except UserError as error:
         raise SystemExit(str(error)) from None
     broken: list[str] = []
