@@ -4,7 +4,7 @@
     python -m benchmarks.masked --seed 2      one seed alone, so that several may run side by side
     python -m benchmarks.masked --quick       tiny sizes, nothing written
 
-Each finished training is appended to benchmarks/results/masked.jsonl at once. No time is measured, so the machine may be
+Each finished seed is appended to benchmarks/results/masked.jsonl at once. No time is measured, so the machine may be
 busy; the table is printed whatever it says.
 """
 
@@ -80,7 +80,7 @@ def main() -> None:
     options = parser.parse_args()
     done = set() if options.quick else {line["seed"] for line in files.read_lines(RESULTS)}
     wanted = SEEDS if options.seed is None else (options.seed,)
-    head = {"date": date.today().isoformat(), "machine": record.machine(), "versions": record.versions()}
+    head: dict[str, Any] = {"date": date.today().isoformat(), "machine": record.machine(), "versions": record.versions()}
     head |= {"threads": torch.get_num_threads(), "pretraining": PRETRAINING, "training": TRAINING | {"labels": LABELS}}
     for seed in [seed for seed in wanted if seed not in done][: 1 if options.quick else None]:
         with tempfile.TemporaryDirectory() as folder:

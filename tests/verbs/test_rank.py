@@ -208,10 +208,10 @@ def test_a_run_is_finished_only_while_its_own_data_are_the_same(folder: Path) ->
     Path("data.py").write_text("one = 2")
     assert rank._inputs(config(data="./data.py:one")) != before
     Path("photos/cat").mkdir(parents=True)
-    before = [rank._inputs(config(data=data)) for data in ("folder:photos", "folder:photos@16")]
+    empty = [rank._inputs(config(data=data)) for data in ("folder:photos", "folder:photos@16")]
     Path("photos/cat/1.png").write_text("x")
     after = [rank._inputs(config(data=data)) for data in ("folder:photos", "folder:photos@16")]
-    assert all(a != b for a, b in zip(before, after, strict=True))
+    assert all(a != b for a, b in zip(empty, after, strict=True))
 
 
 def test_another_command_with_the_same_name_is_refused_but_another_place_is_not(folder: Path) -> None:
