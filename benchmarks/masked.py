@@ -11,7 +11,6 @@ busy; the table is printed whatever it says.
 import argparse
 import dataclasses
 import tempfile
-from datetime import date
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -80,13 +79,12 @@ def main() -> None:
     options = parser.parse_args()
     done = set() if options.quick else {line["seed"] for line in files.read_lines(RESULTS)}
     wanted = SEEDS if options.seed is None else (options.seed,)
-    head: dict[str, Any] = {"date": date.today().isoformat(), "machine": record.machine(), "versions": record.versions()}
-    head |= {"threads": torch.get_num_threads(), "pretraining": PRETRAINING, "training": TRAINING | {"labels": LABELS}}
+    how = {"threads": torch.get_num_threads(), "pretraining": PRETRAINING, "training": TRAINING | {"labels": LABELS}}
     for seed in [seed for seed in wanted if seed not in done][: 1 if options.quick else None]:
         with tempfile.TemporaryDirectory() as folder:
             rows = measured(seed, Path(folder), options.quick)
         for row in rows if not options.quick else ():
-            files.append_line(RESULTS, {**row, **head})
+            files.append_line(RESULTS, {**row, **record.today(), **how})
     for kind in KINDS:
         found = [line["accuracy"] for line in files.read_lines(RESULTS) if line["kind"] == kind]
         if found:

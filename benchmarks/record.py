@@ -28,9 +28,13 @@ def write(name: str, rows: Sequence[Mapping[str, Any]], **about: Any) -> Path:
     """Write results/NAME.json: the rows with machine, versions, date and whatever else they depend on."""
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{name}.json"
-    head = {"date": date.today().isoformat(), "machine": machine(), "versions": versions()}
-    files.write_json(path, {**head, **about, "rows": list(rows)})
+    files.write_json(path, {**today(), **about, "rows": list(rows)})
     return path
+
+
+def today() -> dict[str, Any]:
+    """Date, machine and versions."""
+    return {"date": date.today().isoformat(), "machine": machine(), "versions": versions()}
 
 
 def machine() -> dict[str, Any]:
