@@ -27,7 +27,7 @@ bench: $(VENV)/tested
 	$(BIN)/pip install --quiet --no-deps vit-pytorch einops
 	$(BIN)/python -m benchmarks.train_step
 
-# Three core-hours: DATA is the folder that holds the Fashion-MNIST files, unless they are where data sets are found.
+# Four core-hours: DATA is the folder that holds the Fashion-MNIST files, unless they are where data sets are found.
 fifty: $(VENV)/installed
 	$(BIN)/python -m benchmarks.fifty $(if $(DATA),--data-dir $(DATA))
 

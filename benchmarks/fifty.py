@@ -4,7 +4,7 @@
     python -m benchmarks.fifty --write             write vitruvius/tables/fifty.json from the results so far
 
 Every finished training is appended to benchmarks/results/fifty.jsonl at once, so the job may be stopped and continued
-anywhere. About three core-hours in all.
+anywhere. About four core-hours in all.
 """
 
 import argparse
