@@ -160,20 +160,21 @@ def failures(rows: list[Row]) -> list[str]:
 
 
 def table(run: Path) -> str:
-    """Tau of every score with every column of accuracies, and what the score counts."""
+    """Tau of every score with every column of accuracies (of one column also within size), and what it counts."""
     columns = ranking.evaluations(files.read_json(run / "result.json"))
-    first = next(iter(columns.values()))
+    first, alone = next(iter(columns.values())), len(columns) == 1
     rows = [
         (
             score,
             *(ranking.interval(column[score]["kendall"]) for column in columns.values()),
+            *([ranking.within(first[score]["kendall_within_size"])] if alone else []),
             *(ranking.short(first[score][key]) for key in ("kendall_with_params", "kendall_with_depth")),
             ranking.short(first[score]["seed_agreement"]),
         )
         for score in first
     ]
     names = (name.removesuffix("_acc") or "accuracy" for name in columns)
-    heads = ("score", *names, "with params", "with depth", "between seeds")
+    heads = ("score", *names, *["within size, pairs"] * alone, "with params", "with depth", "between seeds")
     return render.markdown([Table(columns=heads, rows=tuple(rows))])
 
 
