@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks import record
 from vitruvius.core import files
 from vitruvius.core.config import Flags
-from vitruvius.engine.loop import Epoch
+from vitruvius.training.loop import Epoch
 from vitruvius.verbs import train
 
 RECIPES: dict[str, dict[str, Any]] = {
@@ -63,7 +63,9 @@ def trained(recipe: str, seed: int, final: bool, threads: int) -> dict[str, Any]
 
 def main() -> None:
     """Train, append, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--recipe", choices=list(RECIPES), default="default")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=0)

@@ -112,14 +112,18 @@ def failures(rows: Sequence[dict[str, Any]]) -> list[str]:
             if ms["stored"] < FASTER * ms["auto"]:
                 found.append(f"{where}: auto takes {ms['auto']} ms, the stored map {ms['stored']} ms")
             if row["peak_mib"]["stored"] < SMALLER * row["peak_mib"]["auto"]:
-                found.append(f"{where}: auto takes {row['peak_mib']['auto']} MiB, the stored map {row['peak_mib']}")
+                found.append(
+                    f"{where}: auto takes {row['peak_mib']['auto']} MiB, the stored map {row['peak_mib']}"
+                )
     return found
 
 
 def main() -> None:
     """Measure, print, write, judge."""
     parser = argparse.ArgumentParser(prog="benchmarks.attention", description=__doc__.partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="two small sizes, nothing written, nothing judged")
+    parser.add_argument(
+        "--quick", action="store_true", help="two small sizes, nothing written, nothing judged"
+    )
     quick = parser.parse_args().quick
     torch.set_num_threads(1)
     print("  D     N    ", "".join(f"{name:>14}" for name in METHODS), f"{'stored / auto':>14}")

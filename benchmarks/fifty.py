@@ -1,7 +1,7 @@
 """The fifty: fifty ViTs drawn by a stated seed, trained by `vitruvius train` on Fashion-MNIST, twice each.
 
     python -m benchmarks.fifty --data-dir DIR      train what is missing, two processes of one thread
-    python -m benchmarks.fifty --write             write vitruvius/tables/fifty.json from the results so far
+    python -m benchmarks.fifty --write             write vitruvius/arch/fifty.json from the results so far
 
 Every finished training is appended to benchmarks/results/fifty.jsonl at once, so the job may be stopped and continued
 anywhere. About four core-hours in all.
@@ -18,12 +18,13 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from vitruvius.core import cost, files, runs
-from vitruvius.core.arch import Arch
+from vitruvius.arch import cost
+from vitruvius.arch.arch import Arch
+from vitruvius.core import files, runs
 from vitruvius.core.config import Flags
 
 RESULTS = Path(__file__).parent / "results" / "fifty.jsonl"
-TABLE = Path(__file__).parent.parent / "vitruvius" / "tables" / "fifty.json"
+TABLE = Path(__file__).parent.parent / "vitruvius" / "arch" / "fifty.json"
 
 SEED = 2026
 SIZES = 10
@@ -132,7 +133,7 @@ def _work(job: tuple[str, Arch, int, str | None]) -> dict[str, Any]:
 
 def table() -> dict[str, Any]:
     """The table as it ships: architectures, accuracies where they are known, recipe and noise ceiling."""
-    from vitruvius.engine.statistics import ceiling
+    from vitruvius.ranking.statistics import ceiling
 
     lines = files.read_lines(RESULTS)
     by_name = {name: sorted((line for line in lines if line["name"] == name), key=_seed) for name in names()}
@@ -176,7 +177,9 @@ def _seed(line: dict[str, Any]) -> int:
 
 def main() -> None:
     """Train what is missing, or write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data-dir", help="the folder that holds the Fashion-MNIST files")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--write", action="store_true", help="only write the table")
@@ -185,7 +188,10 @@ def main() -> None:
     with multiprocessing.get_context("spawn").Pool(options.processes, maxtasksperchild=20) as pool:
         for line in pool.imap_unordered(_work, jobs):
             files.append_line(RESULTS, line)
-            print(json.dumps({key: line[key] for key in ("name", "seed", "accuracy", "cpu_seconds")}), flush=True)
+            print(
+                json.dumps({key: line[key] for key in ("name", "seed", "accuracy", "cpu_seconds")}),
+                flush=True,
+            )
     files.write_json(TABLE, table())
 
 

@@ -30,7 +30,13 @@ SEEDS = (0, 1, 2)
 LABELS = 1000
 VIT = ("patch=4", "depth=4", "dropout=0")
 """Changes of mnist-slim: 49 patches, of which a masked autoencoder sees 12."""
-PRETRAINING: dict[str, Any] = {"model": "vit", "arch": "mnist-slim", "set": VIT, "epochs": 20, "normalise": True}
+PRETRAINING: dict[str, Any] = {
+    "model": "vit",
+    "arch": "mnist-slim",
+    "set": VIT,
+    "epochs": 20,
+    "normalise": True,
+}
 TRAINING: dict[str, Any] = {
     "arch": "mnist-slim",
     "set": VIT,
@@ -46,7 +52,7 @@ __all__ = ["slice_of_mnist", "thousand"]
 
 def thousand(*, data_dir: str | None = None, validation: int | None = None, seed: int = 0) -> Dataset:
     """MNIST with 100 training images of each digit, drawn from the seed; validation and test as they are."""
-    from vitruvius.engine.probing import draw
+    from vitruvius.pretraining.probe import draw
 
     data = datasets.get("mnist", data_dir=data_dir, validation=validation)
     assert data.train.y is not None
@@ -79,7 +85,11 @@ def main() -> None:
     options = parser.parse_args()
     done = set() if options.quick else {line["seed"] for line in files.read_lines(RESULTS)}
     wanted = SEEDS if options.seed is None else (options.seed,)
-    how = {"threads": torch.get_num_threads(), "pretraining": PRETRAINING, "training": TRAINING | {"labels": LABELS}}
+    how = {
+        "threads": torch.get_num_threads(),
+        "pretraining": PRETRAINING,
+        "training": TRAINING | {"labels": LABELS},
+    }
     for seed in [seed for seed in wanted if seed not in done][: 1 if options.quick else None]:
         with tempfile.TemporaryDirectory() as folder:
             rows = measured(seed, Path(folder), options.quick)
@@ -88,7 +98,9 @@ def main() -> None:
     for kind in KINDS:
         found = [line["accuracy"] for line in files.read_lines(RESULTS) if line["kind"] == kind]
         if found:
-            print(f"{kind}: {fmean(found):.2%} over {len(found)} seeds ({', '.join(f'{a:.2%}' for a in found)})")
+            print(
+                f"{kind}: {fmean(found):.2%} over {len(found)} seeds ({', '.join(f'{a:.2%}' for a in found)})"
+            )
 
 
 if __name__ == "__main__":

@@ -56,14 +56,18 @@ def grid(root: Path, quick: bool) -> tuple[list[dict[str, Any]], list[str]]:
     began = time.perf_counter()
     found = last(pretrain.run(pretrain.Config(**size), Flags(runs=str(root), name="grid")))
     seconds = time.perf_counter() - began
-    rows = [{"part": "grid", "seconds": round(seconds, 1), **outcome.model_dump()} for outcome in found.outcomes]
+    rows = [
+        {"part": "grid", "seconds": round(seconds, 1), **outcome.model_dump()} for outcome in found.outcomes
+    ]
     broken = [] if seconds <= GRID_SECONDS else [f"the grid takes {seconds:.0f} s, at most {GRID_SECONDS} s"]
     long: dict[str, Any] = {"objective": ("reconstruct",), "latent": (5, 20), "epochs": 1 if quick else LONG}
     longer = last(pretrain.run(pretrain.Config(**long, probe="none"), Flags(runs=str(root), name="long")))
     near = [*above_pca(found), *above_pca(longer)]
     rows += near
     # Ten epochs do not sort nearly equal eigenvalues, which cost PCA itself as much on fresh samples.
-    judged = [(row, row["validation"]) for row in near] + [(row, row["training"]) for row in near if row["epochs"] > 10]
+    judged = [(row, row["validation"]) for row in near] + [
+        (row, row["training"]) for row in near if row["epochs"] > 10
+    ]
     broken += [f"{row}: at most {GAP:.1%} above PCA" for row, gap in judged if gap > GAP]
     for outcome in found.outcomes:
         if outcome.latent in (5, 20):
@@ -108,8 +112,16 @@ def mnist(root: Path, quick: bool) -> tuple[list[dict[str, Any]], list[str]]:
     began = time.perf_counter()
     data = f"{__file__}:slice_of_mnist" if quick else "mnist"
     recipe: dict[str, Any] = {"model": "mlp", "objective": ("denoise",), "noise": 1.0, "hidden": (512, 512)}
-    recipe |= {"latent": (64, 512), "repeats": 1, "batch": 256, "schedule": "cosine", "epochs": 1 if quick else 30}
-    last(pretrain.run(pretrain.Config(data=data, probe="none", **recipe), Flags(runs=str(root), name="digits")))
+    recipe |= {
+        "latent": (64, 512),
+        "repeats": 1,
+        "batch": 256,
+        "schedule": "cosine",
+        "epochs": 1 if quick else 30,
+    }
+    last(
+        pretrain.run(pretrain.Config(data=data, probe="none", **recipe), Flags(runs=str(root), name="digits"))
+    )
     rows: list[dict[str, Any]] = []
     broken = []
     for labels, penalties in ((200, (1e-3, 1e-2)), ("all", (1e-4, 1e-3))):
@@ -118,7 +130,8 @@ def mnist(root: Path, quick: bool) -> tuple[list[dict[str, Any]], list[str]]:
         l2, (cell, _) = max(tried, key=lambda pair: pair[1][1]["mean"])
         test = probed(root, **asked, l2=l2)
         rows += [
-            {"part": "mnist", "labels": labels, "l2": l2, "chosen": name == cell, **row} for name, row in test.items()
+            {"part": "mnist", "labels": labels, "l2": l2, "chosen": name == cell, **row}
+            for name, row in test.items()
         ]
         broken += _mnist_failures(labels, test, cell)
     seconds = time.perf_counter() - began
@@ -150,7 +163,9 @@ def _mnist_failures(labels: int | str, rows: dict[str, dict[str, Any]], cell: st
         raw = rows["raw"]["mean"]
         checks = {f"at least {FEW:.0%}": FEW, f"{raw:.2%} raw + {FEW_ABOVE_RAW:.0%}": raw + FEW_ABOVE_RAW}
     return [
-        f"{labels} labels: {cell} reaches {reached:.2%}, wanted {what}" for what, bar in checks.items() if reached < bar
+        f"{labels} labels: {cell} reaches {reached:.2%}, wanted {what}"
+        for what, bar in checks.items()
+        if reached < bar
     ]
 
 

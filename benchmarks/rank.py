@@ -24,10 +24,11 @@ from statistics import median
 from typing import Any
 
 from benchmarks import record
-from vitruvius.core import files, render
+from vitruvius.core import files
 from vitruvius.core.blocks import Table
 from vitruvius.core.errors import UserError
-from vitruvius.report import ranking
+from vitruvius.ranking import report as ranking
+from vitruvius.render import text as render
 
 SEED = 0
 SPACE: dict[str, tuple[Any, ...]] = {  # of public ViT benchmarks
@@ -53,7 +54,10 @@ def public(count: int) -> list[Row]:
         arch = {
             "hidden_dim": source.choice(SPACE["hidden_dim"]),
             "depth": depth,
-            **{name: [source.choice(SPACE[name]) for _ in range(depth)] for name in ("num_heads", "mlp_ratio")},
+            **{
+                name: [source.choice(SPACE[name]) for _ in range(depth)]
+                for name in ("num_heads", "mlp_ratio")
+            },
         }
         found[json.dumps(arch)] = {"arch": arch}
     return list(found.values())
@@ -81,7 +85,19 @@ def commands(folder: str, quick: bool) -> Iterator[Row]:
     table = Path(folder) / "public.json"
     files.write_json(table, public(4 if quick else 100))
     two = ("--spread", "processes", "--workers", "2")
-    noise = ("--archs", str(table), "--data", "noise:3x32x32", "--batch", "8", "--seeds", "1", "--proxies", "all", *two)
+    noise = (
+        "--archs",
+        str(table),
+        "--data",
+        "noise:3x32x32",
+        "--batch",
+        "8",
+        "--seeds",
+        "1",
+        "--proxies",
+        "all",
+        *two,
+    )
     wanted: list[tuple[str, tuple[str, ...], float]] = [("public dialect, all proxies", noise, PUBLIC_LIMIT)]
     if not quick:
         wanted += [("fifty, grad_norm and snip", (), FIFTY_LIMIT)]
@@ -89,7 +105,12 @@ def commands(folder: str, quick: bool) -> Iterator[Row]:
         wanted += [("fifty, all proxies, two processes", ("--proxies", "all", *two), FIFTY_ALL_LIMIT)]
     for index, (what, words, limit) in enumerate(wanted):
         seconds, run = command(folder, str(index), *words)
-        yield {"what": what, "seconds": round(seconds, 1), "limit": limit, "cpu_seconds_per_network": per_proxy(run)}
+        yield {
+            "what": what,
+            "seconds": round(seconds, 1),
+            "limit": limit,
+            "cpu_seconds_per_network": per_proxy(run),
+        }
 
 
 def growth(folder: str, counts: tuple[int, ...]) -> Row:
@@ -99,7 +120,18 @@ def growth(folder: str, counts: tuple[int, ...]) -> Row:
         table = Path(folder) / f"{count}.json"
         source = random.Random(SEED)
         files.write_json(table, [{**row, "test_acc": source.uniform(0, 100)} for row in public(count)])
-        noise = ("--data", "noise:3x32x32", "--batch", "8", "--seeds", "1", "--spread", "processes", "--workers", "2")
+        noise = (
+            "--data",
+            "noise:3x32x32",
+            "--batch",
+            "8",
+            "--seeds",
+            "1",
+            "--spread",
+            "processes",
+            "--workers",
+            "2",
+        )
         _, run = command(folder, f"growth{count}", "--archs", str(table), *noise)
         points.append((count, files.read_json(run / "result.json")["seconds"]))
     (few, fast), (many, slow) = points[0], points[-1]

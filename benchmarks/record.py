@@ -20,7 +20,9 @@ def refuse_if_busy() -> float:
     """The load average of the last minute, unless it is too high to measure anything."""
     load = os.getloadavg()[0]
     if load > BUSY:
-        raise UserError(f"load average {load:.2f}: times are measured below {BUSY} only, try again when it is quiet")
+        raise UserError(
+            f"load average {load:.2f}: times are measured below {BUSY} only, try again when it is quiet"
+        )
     return load
 
 
@@ -53,4 +55,6 @@ def _processor() -> str:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         return platform.processor() or platform.machine()
-    return next((line.partition(": ")[2] for line in lines if line.startswith("model name")), platform.machine())
+    return next(
+        (line.partition(": ")[2] for line in lines if line.startswith("model name")), platform.machine()
+    )

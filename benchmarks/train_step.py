@@ -23,10 +23,10 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from benchmarks import record
-from vitruvius.core import cost, tables
-from vitruvius.core.arch import Arch
-from vitruvius.engine.optimiser import adamw
+from vitruvius.arch import cost, tables
+from vitruvius.arch.arch import Arch
 from vitruvius.nn.vit import build
+from vitruvius.optimisers.adamw import adamw
 
 Step = Callable[[], None]
 
@@ -45,7 +45,9 @@ class TorchEncoder(nn.Module):
             arch.width, heads, arch.layers[0].mlp, arch.dropout, "gelu", batch_first=True, norm_first=True
         )
         layer.self_attn.dropout = 0.0
-        self.encoder = nn.TransformerEncoder(layer, arch.depth, nn.LayerNorm(arch.width), enable_nested_tensor=False)
+        self.encoder = nn.TransformerEncoder(
+            layer, arch.depth, nn.LayerNorm(arch.width), enable_nested_tensor=False
+        )
         self.head = nn.Linear(arch.width, arch.classes)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -90,7 +92,11 @@ def stepper(model: nn.Module, batch: int, arch: Arch, fused: bool, compiled: boo
     torch.manual_seed(0)
     x, y = torch.randn(batch, arch.channels, arch.image, arch.image), torch.randint(0, arch.classes, (batch,))
     optimiser: torch.optim.Optimizer
-    optimiser = adamw(model, 1e-3, 0.05) if fused else torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.05)
+    optimiser = (
+        adamw(model, 1e-3, 0.05)
+        if fused
+        else torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.05)
+    )
     model.train()
     forward: Any = torch.compile(model) if compiled else model
 
@@ -171,19 +177,29 @@ def measure(preset: str, batch: int, blocks: int, length: int) -> list[dict[str,
 
 def main() -> None:
     """Measure both readings of the reference ViT and write the results."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--blocks", type=int, default=15)
     parser.add_argument("--length", type=int, default=20)
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     load = record.refuse_if_busy()
     torch.set_num_threads(options.threads)
-    torch.compiler.config.force_disable_caches = True  # the first call is stated: it must not find last week's code
-    rows = [row for preset in ("mnist", "mnist-slim") for row in measure(preset, 32, options.blocks, options.length)]
+    torch.compiler.config.force_disable_caches = (
+        True  # the first call is stated: it must not find last week's code
+    )
+    rows = [
+        row
+        for preset in ("mnist", "mnist-slim")
+        for row in measure(preset, 32, options.blocks, options.length)
+    ]
     for row in rows:
         print(f"{row['preset']:<11} {row['who']:<38} {row['ms']:>7} ms   ours x{row['ours_is_faster_by']}")
     print(
-        record.write("train_step", rows, load=load, threads=options.threads, command="python -m benchmarks.train_step")
+        record.write(
+            "train_step", rows, load=load, threads=options.threads, command="python -m benchmarks.train_step"
+        )
     )
 
 

@@ -15,7 +15,9 @@ VERBS = [
     [name, *inner]
     for name in plugins.members("verbs")
     for inner in (
-        [[sub] for sub in plugins.members(f"verbs/{name}")] if (plugins.PACKAGE / "verbs" / name).is_dir() else [[]]
+        [[sub] for sub in plugins.members(f"verbs/{name}")]
+        if (plugins.PACKAGE / "verbs" / name).is_dir()
+        else [[]]
     )
 ]
 NOISE = ("Traceback", "pydantic", "tyro", "invalid literal", "Errno")
@@ -125,8 +127,14 @@ def test_help_and_listings_import_no_torch_and_answer_at_once(words: list[str]) 
 
 
 def test_core_and_every_verb_import_without_torch() -> None:
-    names = [path.relative_to(plugins.PACKAGE.parent).with_suffix("") for path in plugins.PACKAGE.rglob("*.py")]
-    light = [".".join(name.parts) for name in names if name.parts[1] in ("core", "verbs") and name.name != "__main__"]
+    names = [
+        path.relative_to(plugins.PACKAGE.parent).with_suffix("") for path in plugins.PACKAGE.rglob("*.py")
+    ]
+    light = [
+        ".".join(name.parts)
+        for name in names
+        if name.parts[1] in ("core", "verbs") and name.name != "__main__"
+    ]
     program = f"{NO_TORCH}import importlib\n" + "".join(
         f"importlib.import_module({name.removesuffix('.__init__')!r})\n" for name in light
     )
@@ -145,7 +153,7 @@ def test_colour_is_left_out_where_it_is_not_wanted() -> None:
 
 
 def test_unreadable_files_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from vitruvius.core import tables
+    from vitruvius.arch import tables
     from vitruvius.core.errors import UserError
 
     broken = tmp_path / "net.json"

@@ -39,7 +39,11 @@ def test_a_command_of_the_table_answers_with_the_fields_it_names(
 ) -> None:
     answer = asked(command, capsys)
     named = {
-        field.split(".")[0] for row, fields in ROWS if row == command for field in fields if "vitruvius" not in field
+        field.split(".")[0]
+        for row, fields in ROWS
+        if row == command
+        for field in fields
+        if "vitruvius" not in field
     }
     lessons = [row for row, fields in ROWS if fields and row == command]
     assert not lessons or named & answer.keys(), f"{command}: none of {named} in {list(answer)}"

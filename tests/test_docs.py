@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from vitruvius.core import flags, plugins
+from vitruvius.core import arguments as flags
+from vitruvius.core import plugins
 from vitruvius.core.errors import UserError
 
 ROOT = Path(__file__).parent.parent
@@ -21,7 +22,11 @@ def commands() -> list[str]:
     for path in DOCUMENTS:
         text = path.read_text()
         found += LINE.findall(text) + INLINE.findall(text)
-    groups = [f"verbs/{path.name}" for path in (plugins.PACKAGE / "verbs").iterdir() if (path / "__init__.py").exists()]
+    groups = [
+        f"verbs/{path.name}"
+        for path in (plugins.PACKAGE / "verbs").iterdir()
+        if (path / "__init__.py").exists()
+    ]
     for verb in (member for family in ("verbs", *groups) for member in plugins.members(family).values()):
         found += plugins.examples(verb.path)
     return sorted(set(found))

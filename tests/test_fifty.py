@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from benchmarks import fifty
-from vitruvius.core import cost, files, runs
+from vitruvius.arch import cost
+from vitruvius.core import files, runs
 
 CAPABILITY = "AVX512"
 """Vector instructions of the machine that trained the fifty; others round differently."""
@@ -36,7 +37,9 @@ def test_training_the_smallest_again_gives_its_accuracy() -> None:
     """Needs the 60,000 images of Fashion-MNIST where data sets are found, or a network to fetch them."""
     nets = dict(zip(fifty.names(), fifty.draw(), strict=True))
     name = min(nets, key=lambda name: cost.cost(nets[name][1]).params)
-    before = next(line for line in files.read_lines(fifty.RESULTS) if (line["name"], line["seed"]) == (name, 0))
+    before = next(
+        line for line in files.read_lines(fifty.RESULTS) if (line["name"], line["seed"]) == (name, 0)
+    )
     found = fifty.train(name, nets[name][1], 0, None)
     if before["versions"] == runs.environment() and torch.backends.cpu.get_cpu_capability() == CAPABILITY:
         assert found["weights_sha256"] == before["weights_sha256"]

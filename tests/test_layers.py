@@ -6,22 +6,31 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parent.parent / "vitruvius"
-FAMILIES = {"datasets", "objectives", "proxies", "checks"}
-BELOW_FAMILIES = {"core", "kernels", "nn"}
-BELOW_LESSONS = BELOW_FAMILIES | FAMILIES | {"engine"}
+FAMILIES = {"datasets", "objectives", "optimisers", "proxies", "checks"}
+BELOW_FAMILIES = {"core", "arch", "kernels", "nn"}
+BELOW_SUBJECTS = BELOW_FAMILIES | FAMILIES | {"render"}
+SUBJECTS = {"training", "ranking", "pretraining", "doctor"}
+BELOW_LESSONS = BELOW_SUBJECTS | SUBJECTS
+BELOW_VERBS = BELOW_LESSONS | {"lessons", "teaching"}
 MAY_IMPORT = {
     "core": set(),
-    "kernels": {"core"},
-    "nn": {"core", "kernels"},
+    "arch": {"core"},
+    "render": {"core"},
+    "kernels": {"core", "arch"},
+    "nn": {"core", "arch", "kernels"},
     **dict.fromkeys(FAMILIES, BELOW_FAMILIES),
-    "engine": BELOW_FAMILIES | FAMILIES,
-    "report": {"core"},
+    "training": BELOW_SUBJECTS,
+    "doctor": BELOW_SUBJECTS,
+    "ranking": BELOW_SUBJECTS | {"training"},
+    "pretraining": BELOW_SUBJECTS | {"training"},
     "lessons": BELOW_LESSONS,
-    "verbs": BELOW_LESSONS | {"lessons", "report"},
-    "cli": {"core", "verbs"},
+    "teaching": BELOW_LESSONS | {"lessons"},
+    "verbs": BELOW_VERBS,
+    "cli": {"core", "render", "verbs"},
     "__main__": {"cli"},
-    "__init__": BELOW_LESSONS | {"report", "lessons", "verbs"},  # the public names, imported when first used
+    "__init__": BELOW_VERBS | {"verbs"},  # the public names, imported when first used
 }
+LIGHT_UNITS = ("core", "arch", "render", "verbs", "cli", "__init__", "__main__")
 HEAVY = {"torch", "scipy", "matplotlib", "plotly", "sympy", "PIL", "safetensors", "numpy"}
 
 
@@ -51,7 +60,11 @@ def wrong_arrows(unit: str, source: str) -> list[str]:
     for name, _ in imports(source):
         parts = name.split(".")
         if parts[0] == "vitruvius" and len(parts) > 1:
-            target = parts[1] if (PACKAGE / parts[1]).is_dir() or (PACKAGE / f"{parts[1]}.py").is_file() else "__init__"
+            target = (
+                parts[1]
+                if (PACKAGE / parts[1]).is_dir() or (PACKAGE / f"{parts[1]}.py").is_file()
+                else "__init__"
+            )
             if target != unit and target not in MAY_IMPORT[unit]:
                 wrong.append(name)
     return wrong
@@ -76,14 +89,16 @@ def test_imports_point_one_way(path: Path) -> None:
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_light_files_import_nothing_heavy(path: Path) -> None:
-    light = unit_of(path) in ("core", "verbs", "cli", "__init__", "__main__") or path.name == "__init__.py"
+    light = unit_of(path) in LIGHT_UNITS or path.name in ("__init__.py", "results.py")
     if light:
         assert heavy_imports(path.read_text()) == []
 
 
 def siblings(family: str, member: str, source: str) -> list[str]:
     """The members of its own family that a file imports."""
-    names = {path.stem for path in (PACKAGE / family).glob("*.py") if not path.stem.startswith("_")} - {member}
+    names = {path.stem for path in (PACKAGE / family).glob("*.py") if not path.stem.startswith("_")} - {
+        member
+    }
     targets = [name.split(".") for name, _ in imports(source)]
     return [".".join(t) for t in targets if t[:2] == ["vitruvius", family] and len(t) > 2 and t[2] in names]
 
@@ -96,8 +111,12 @@ def test_members_of_a_family_never_import_one_another() -> None:
 
 def test_planted_faults_are_found() -> None:
     assert wrong_arrows("core", "from vitruvius.nn.vit import ViT") == ["vitruvius.nn.vit.ViT"]
-    assert wrong_arrows("proxies", "def f():\n    import vitruvius.datasets.mnist") == ["vitruvius.datasets.mnist"]
-    assert siblings("proxies", "snip", "from vitruvius.proxies import grad_norm") == ["vitruvius.proxies.grad_norm"]
+    assert wrong_arrows("proxies", "def f():\n    import vitruvius.datasets.mnist") == [
+        "vitruvius.datasets.mnist"
+    ]
+    assert siblings("proxies", "snip", "from vitruvius.proxies import grad_norm") == [
+        "vitruvius.proxies.grad_norm"
+    ]
     assert heavy_imports("import torch.nn") == ["torch.nn"]
     assert heavy_imports("def f():\n    import torch") == []
     assert heavy_imports("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import torch") == []

@@ -3,13 +3,13 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from vitruvius.core.arch import Arch
-    from vitruvius.engine.clinic import watch
+    from vitruvius.arch.arch import Arch
+    from vitruvius.doctor.diagnose import watch
     from vitruvius.nn.vit import ViT
 
 __all__ = ["Arch", "ViT", "watch"]
 
-_HOMES = {"Arch": "vitruvius.core.arch", "ViT": "vitruvius.nn.vit", "watch": "vitruvius.engine.clinic"}
+_HOMES = {"Arch": "vitruvius.arch.arch", "ViT": "vitruvius.nn.vit", "watch": "vitruvius.doctor.diagnose"}
 
 
 def __getattr__(name: str) -> Any:

@@ -73,7 +73,7 @@ def _command(arguments: list[str]) -> int:
 
 def _run(verb: Any, label: str, arguments: list[str]) -> int:
     """Parse, run and show one verb."""
-    from vitruvius.core import flags
+    from vitruvius.core import arguments as flags
 
     parsed = flags.parse(verb, f"vitruvius {label}", arguments)
     if parsed is None:
@@ -87,8 +87,8 @@ def _show(records: "Iterator[Record]", options: Any) -> int:
     """Show records as they come: data on stdout, the rest on stderr; `--json` prints the result alone."""
     from rich.console import Console
 
-    from vitruvius.core import render
     from vitruvius.core.records import Progress, Result
+    from vitruvius.render import text as render
 
     out, err = _console(Console, sys.stdout.isatty()), _console(Console, sys.stderr.isatty(), stderr=True)
     result: Result | None = None
@@ -141,7 +141,11 @@ def _overview() -> str:
     width = max(map(len, known))
     lines = [PURPOSE, "", "Commands:"]
     lines += [f"  {name:<{width}}  {member.summary}" for name, member in known.items()]
-    lines += ["", "Try:", *(f"  {example}" for name in known for example in plugins.examples(known[name].path)[:1])]
+    lines += [
+        "",
+        "Try:",
+        *(f"  {example}" for name in known for example in plugins.examples(known[name].path)[:1]),
+    ]
     lines += ["", "vitruvius COMMAND --help says more about one."]
     return "\n".join(lines)
 
@@ -150,5 +154,9 @@ def _group_help(name: str, inner: dict[str, plugins.Member]) -> str:
     lines = [plugins.members("verbs")[name].summary, ""]
     for member in inner.values():
         lines += [f"  vitruvius {name} {member.name:<8} {member.summary}"]
-    lines += ["", "Try:", *(f"  {example}" for member in inner.values() for example in plugins.examples(member.path))]
+    lines += [
+        "",
+        "Try:",
+        *(f"  {example}" for member in inner.values() for example in plugins.examples(member.path)),
+    ]
     return "\n".join(lines)

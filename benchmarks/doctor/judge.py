@@ -32,7 +32,9 @@ def half_of(name: str) -> str:
 def diagnose(script: Path) -> dict[str, Any]:
     """What the doctor prints about one script, run as people run it."""
     words = [sys.executable, "-m", "vitruvius", "doctor", "run", "--json", str(script)]
-    ran = subprocess.run(words, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}, timeout=600)
+    ran = subprocess.run(
+        words, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}, timeout=600
+    )
     try:
         return json.loads(ran.stdout)
     except ValueError:
@@ -53,7 +55,9 @@ def judge(scripts: list[Path], truths: dict[str, dict[str, Any]]) -> dict[str, A
         reports = pool.map(diagnose, scripts, chunksize=1)
     for script, report in zip(scripts, reports, strict=True):
         truth, findings = truths[script.name], report["findings"]
-        said = [f"{found['severity']} {found['bug']} at {found['where'].rpartition(':')[2]}" for found in findings]
+        said = [
+            f"{found['severity']} {found['bug']} at {found['where'].rpartition(':')[2]}" for found in findings
+        ]
         loud = [text for text in said if not text.startswith("info")]
         if not truth["sick"]:
             alarms += [f"{script.name}: {text}" for text in loud]
@@ -61,7 +65,9 @@ def judge(scripts: list[Path], truths: dict[str, dict[str, Any]]) -> dict[str, A
             hits.append(script.name)
             beside += [f"{script.name}: {text}" for text in loud if f" {truth['bug']} " not in text]
         else:
-            misses.append(f"{script.name}: {truth['bug']} at {truth['where']['lines']}, said: {said or 'nothing'}")
+            misses.append(
+                f"{script.name}: {truth['bug']} at {truth['where']['lines']}, said: {said or 'nothing'}"
+            )
     sick = len(hits) + len(misses)
     return {
         "sick": sick,
@@ -78,16 +84,24 @@ def judge(scripts: list[Path], truths: dict[str, dict[str, Any]]) -> dict[str, A
 
 def main() -> None:
     """Judge one part, print and keep the figures."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--part", choices=("second", *HALVES), default="second")
     part = parser.parse_args().part
     folder = SECOND if part == "second" else FIRST
     truths = json.loads((folder / "truth.json").read_text())
-    scripts = [path for path in sorted((folder / "scripts").glob("*.py")) if part in ("second", half_of(path.name))]
+    scripts = [
+        path for path in sorted((folder / "scripts").glob("*.py")) if part in ("second", half_of(path.name))
+    ]
     figures = judge(scripts, truths)
     print(json.dumps(figures, indent=2))
     kept = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
-    about = {"date": time.strftime("%Y-%m-%d"), "machine": platform.machine(), "python": platform.python_version()}
+    about = {
+        "date": time.strftime("%Y-%m-%d"),
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+    }
     import torch
 
     kept[part] = {**figures, **about, "torch": torch.__version__}

@@ -18,9 +18,9 @@ from torch import nn
 from benchmarks import record
 from vitruvius import Arch, ViT
 from vitruvius.core.errors import UserError
-from vitruvius.engine import clinic
-from vitruvius.engine.hooking import installed
-from vitruvius.engine.watching import Watcher
+from vitruvius.doctor import diagnose as clinic
+from vitruvius.doctor.hooks import installed
+from vitruvius.doctor.watcher import Watcher
 
 BLOCKS, STEPS, BATCH = 20, 50, 64
 MOST, LONGEST = 1.05, 3.0

@@ -34,7 +34,11 @@ def test_batch_norm_differs_in_all_parts_and_group_norm_in_none() -> None:
     x = torch.randn(32, 1, 6, 6)
     sick, healthy = table(convolutional(nn.BatchNorm2d(4)), x), table(convolutional(nn.GroupNorm(2, 4)), x)
     pairs = [(32, 1), (16, 2), (8, 4), (4, 8), (2, 16), (1, 32)]
-    assert [(row.batch, row.steps) for row in sick.rows] == [(row.batch, row.steps) for row in healthy.rows] == pairs
+    assert (
+        [(row.batch, row.steps) for row in sick.rows]
+        == [(row.batch, row.steps) for row in healthy.rows]
+        == pairs
+    )
     assert (sick.modules, healthy.modules) == (("1",), ())
     assert sick.rows[0][2:] == (0, 0, None)
     assert all(row.logits > 1e-2 and row.gradient > 1e-2 for row in sick.rows[1:])  # type: ignore[operator]
@@ -67,7 +71,11 @@ class Awkward(nn.Module):
 
 @pytest.mark.parametrize(
     ("last", "why"),
-    [(torch.sum, "0-d tensor"), (lambda y: y[:5], "8 rows go in and 5 come out"), (nn.functional.dropout, "another")],
+    [
+        (torch.sum, "0-d tensor"),
+        (lambda y: y[:5], "8 rows go in and 5 come out"),
+        (nn.functional.dropout, "another"),
+    ],
 )
 def test_a_network_that_cannot_be_cut_is_said_so(last: Any, why: str) -> None:
     found = table(Awkward(last), torch.randn(8, 3))
@@ -85,7 +93,11 @@ def test_model_buffers_gradients_and_chance_stay_as_they_are() -> None:
         assert bool(report.tables) == asked
         gradients = [weight.grad for weight in model.parameters()]
         modes = [module.training for module in model.modules()]
-        return [*deepcopy(model.state_dict()).values(), *gradients, torch.get_rng_state()], modes, random.getstate()
+        return (
+            [*deepcopy(model.state_dict()).values(), *gradients, torch.get_rng_state()],
+            modes,
+            random.getstate(),
+        )
 
     (tensors, *rest), (others, *same) = trained(False), trained(True)
     assert all(torch.equal(a, b) for a, b in zip(tensors, others, strict=True))

@@ -9,9 +9,9 @@ import torch
 from vitruvius import checks
 from vitruvius.checks import Finding, Trace
 from vitruvius.core import plugins
-from vitruvius.engine import clinic
-from vitruvius.engine.hooking import installed
-from vitruvius.engine.watching import Watcher
+from vitruvius.doctor import diagnose as clinic
+from vitruvius.doctor.hooks import installed
+from vitruvius.doctor.watcher import Watcher
 
 NAMES = tuple(plugins.members("checks"))
 
@@ -46,14 +46,18 @@ def test_a_check_fires_on_its_sick_miniature_and_only_it_does(name: str, tmp_pat
     fired = [finding for bug, finding in findings(trace, NAMES) if bug == name]
     assert [finding.where for finding in fired] == [marked(source, tmp_path / "sick.py")]
     others = findings(trace, tuple(other for other in NAMES if other != name))
-    assert [bug for bug, finding in others if finding.severity != "info" and fired[0].severity != "info"] == []
+    assert [
+        bug for bug, finding in others if finding.severity != "info" and fired[0].severity != "info"
+    ] == []
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_check_is_silent_on_its_healthy_miniature(name: str, tmp_path: Path) -> None:
     trace = traced(plugins.module("checks", name).HEALTHY, tmp_path / "healthy.py")
     assert trace.of("backward")
-    assert [(bug, finding.evidence) for bug, finding in findings(trace, NAMES) if finding.severity != "info"] == []
+    assert [
+        (bug, finding.evidence) for bug, finding in findings(trace, NAMES) if finding.severity != "info"
+    ] == []
     assert name not in [bug for bug, _ in findings(trace, NAMES)]
 
 

@@ -10,8 +10,8 @@ from vitruvius import checks
 from vitruvius.checks import Finding, Trace
 from vitruvius.checks._modules import holding, named
 from vitruvius.core import plugins
-from vitruvius.engine.hooking import installed
-from vitruvius.engine.watching import Watcher
+from vitruvius.doctor.hooks import installed
+from vitruvius.doctor.watcher import Watcher
 
 KNOWN = {
     "accumulation_norm": "1",

@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from vitruvius import checks
-from vitruvius.engine import clinic
-from vitruvius.engine.hooking import installed
-from vitruvius.engine.watching import Watcher
+from vitruvius.doctor import diagnose as clinic
+from vitruvius.doctor.hooks import installed
+from vitruvius.doctor.watcher import Watcher
 
 TOOLS = "import copy, torch\nfrom torch import nn\nfrom torch.nn import functional as F\n"
 SETUP = """
@@ -94,9 +94,9 @@ probe = torch.randn(50, 8, requires_grad=True)
 net(probe).amax(1).sum().backward()
 """,
     "dropout layers switched on for samples": MODULE.replace("DROPOUT", "net.drop(net.first(x).relu())")
-    + SETUP.replace("nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Dropout(0.1), nn.Linear(16, 3))", "Net()").replace(
-        "optimizer =", "net.drop = nn.Dropout(0.2)\noptimizer =", 1
-    )
+    + SETUP.replace(
+        "nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Dropout(0.1), nn.Linear(16, 3))", "Net()"
+    ).replace("optimizer =", "net.drop = nn.Dropout(0.2)\noptimizer =", 1)
     + """
 train(torch.arange(300))
 net.eval()

@@ -10,7 +10,9 @@ from vitruvius.core import files
 from vitruvius.core.errors import UserError, WorkFailed
 
 
-def test_a_failed_write_leaves_the_old_content_and_no_litter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_leaves_the_old_content_and_no_litter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "a.json"
     files.write(path, "old")
 
@@ -24,7 +26,9 @@ def test_a_failed_write_leaves_the_old_content_and_no_litter(tmp_path: Path, mon
     assert os.listdir(tmp_path) == ["a.json"]
 
 
-def test_a_crash_at_any_step_of_a_write_leaves_old_or_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crash_at_any_step_of_a_write_leaves_old_or_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each system call of the writer is made to die once; a planted in-place writer fails the same test."""
 
     def survives(write: object) -> bool:

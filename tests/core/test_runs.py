@@ -68,7 +68,10 @@ def test_a_run_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["..", ".", "-x", "x" * 101])
 def test_a_name_is_one_folder(tmp_path: Path, name: str) -> None:
-    with pytest.raises(UserError, match="folder name"), runs.opened("train", Toy(), flags(tmp_path, name=name)):
+    with (
+        pytest.raises(UserError, match="folder name"),
+        runs.opened("train", Toy(), flags(tmp_path, name=name)),
+    ):
         pass
 
 

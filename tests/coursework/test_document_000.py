@@ -23,7 +23,10 @@ def close(value: Any) -> Any:
 
 def rows(*weights_and_values: tuple[float, list[int], list[int]]) -> list[Any]:
     """Each query's mixture of two values: the first with the given weight."""
-    return [[close(w * a + (1 - w) * b) for a, b in zip(one, two, strict=True)] for w, one, two in weights_and_values]
+    return [
+        [close(w * a + (1 - w) * b) for a, b in zip(one, two, strict=True)]
+        for w, one, two in weights_and_values
+    ]
 
 
 def logistic(score: float) -> float:
@@ -34,7 +37,9 @@ def logistic(score: float) -> float:
 # Head 1: Q = [4 4 3; 3 5 2], K = [7 8 6; 6 8 5], V = [12 8 10; 11 9 13], so Q K^T = [78 71; 73 68].
 # Head 2: Q = [3 6 4; 5 5 7], K = [2 3 3; 2 3 2], V = [9 6 9; 16 9 14], so Q K^T = [36 32; 46 39].
 HEADS = [
-    rows((logistic(7 / sqrt(3)), [12, 8, 10], [11, 9, 13]), (logistic(5 / sqrt(3)), [12, 8, 10], [11, 9, 13])),
+    rows(
+        (logistic(7 / sqrt(3)), [12, 8, 10], [11, 9, 13]), (logistic(5 / sqrt(3)), [12, 8, 10], [11, 9, 13])
+    ),
     rows((logistic(4 / sqrt(3)), [9, 6, 9], [16, 9, 14]), (logistic(7 / sqrt(3)), [9, 6, 9], [16, 9, 14])),
 ]
 

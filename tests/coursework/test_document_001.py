@@ -41,7 +41,9 @@ SECOND = [[0, 0, 0, 0, 0], [0, 1, 1, 1, 0], [0, 1, 0, 1, 0], [0, 1, 1, 1, 0], [0
 
 def windows(matrix: list[list[int]]) -> list[list[list[int]]]:
     """The nine entries at each of the four places of a 3 x 3 window that moves by 2."""
-    return [[[matrix[top + i][left + j] for i in range(3) for j in range(3)] for left in (0, 2)] for top in (0, 2)]
+    return [
+        [[matrix[top + i][left + j] for i in range(3) for j in range(3)] for left in (0, 2)] for top in (0, 2)
+    ]
 
 
 # 2(c): the ones in a window over 9, and whether there is any.
@@ -59,7 +61,9 @@ def test_2d_what_pooling_forgives() -> None:
     found = answer("pooling")
     assert found["missing"] == {"pixels": 1, "average": Fraction(1, 9), "max": 0}
     moved = [[[0, *row[:-1]] for row in matrix] for matrix in (FIRST, SECOND)]
-    changed = sum(int((np.array(a) != np.array(b)).sum()) for a, b in zip(moved, (FIRST, SECOND), strict=True))
+    changed = sum(
+        int((np.array(a) != np.array(b)).sum()) for a, b in zip(moved, (FIRST, SECOND), strict=True)
+    )
     assert found["shift"]["pixels"] == Fraction(changed, 50)
     sums = [[sum(w) for row in windows(m) for w in row] for m in (FIRST, moved[0], SECOND, moved[1])]
     apart = sum(abs(a - b) for i in (0, 2) for a, b in zip(sums[i], sums[i + 1], strict=True))
@@ -74,7 +78,9 @@ def test_3a_the_second_output_of_attention() -> None:
     assert found["scores"] == [4, 7, 8]
     assert found["weights"] == close(weights)
     values = [[5, 4, 5], [3, 5, 5], [1, 2, 4]]
-    assert found["output"] == close([sum(w * v[i] for w, v in zip(weights, values, strict=True)) for i in range(3)])
+    assert found["output"] == close(
+        [sum(w * v[i] for w, v in zip(weights, values, strict=True)) for i in range(3)]
+    )
     assert found["form"] == "(v1*exp(4) + v2*exp(7) + v3*exp(8))/(exp(4) + exp(7) + exp(8))"
 
 
@@ -84,7 +90,9 @@ def test_3b_masking() -> None:
     assert found["right"]["weights"] == close([w, 1 - w, 0])
     assert found["right"]["output"] == close([5 * w + 3 * (1 - w), 4 * w + 5 * (1 - w), 5])
     assert found["right"]["leak"] == {"keys": 0, "values": 0}
-    assert all(hypot(*found[way]["leak"].values()) > 1e-3 for way in ("zero_score", "zero_weight", "finite_penalty"))
+    assert all(
+        hypot(*found[way]["leak"].values()) > 1e-3 for way in ("zero_score", "zero_weight", "finite_penalty")
+    )
 
 
 # 3(c)(a, b): for independent entries E[q_i k_i] = mu_i^2 and Var[q_i k_i] = (mu_i^2 + sigma^2)^2 - mu_i^4.
@@ -97,7 +105,9 @@ def test_3c_expectation_and_variance() -> None:
 # 3(c)(c): with mean 0 and deviation 1 the variance is d, so the divisor is the root of d.
 def test_3c_the_scale() -> None:
     assert answer("scaling") == {"expectation": 0, "variance": 64, "scale": 8}
-    assert answer("scaling", mean="1/2", sigma=2, dim=5)["scale"] == close(sqrt(5 * ((1 / 4 + 4) ** 2 - 1 / 16)))
+    assert answer("scaling", mean="1/2", sigma=2, dim=5)["scale"] == close(
+        sqrt(5 * ((1 / 4 + 4) ** 2 - 1 / 16))
+    )
 
 
 # 4(a): softmax(Q K^T / sqrt(d)) V for all three queries at once.

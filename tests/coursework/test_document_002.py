@@ -86,7 +86,9 @@ def test_1_1_e_a_small_perturbation_of_a_key() -> None:
         assert found["output_before"][i] == close(h.tolist())
         factor = (0.01 * 0.5 * weights[1] * math.hypot(*q)) ** 2
         assert found["covariance"][i] == [close(row) for row in (factor * np.outer(way, way)).tolist()]
-        assert found["output_after"][i] == pytest.approx(h.tolist(), rel=1e-4)  # the mean moves to second order only
+        assert found["output_after"][i] == pytest.approx(
+            h.tolist(), rel=1e-4
+        )  # the mean moves to second order only
 
 
 # 1.1(f): the score of the stretched key is multiplied; query 1 (product 4) turns to it, query 2 (product -2) away.

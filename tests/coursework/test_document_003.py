@@ -41,8 +41,12 @@ def slope(function: Any, at: Any) -> Any:
 def test_1b_i_the_gradients_with_their_factors() -> None:
     _, found = worked("linear_autoencoder")
     start = found["gradients"]["start"]
-    np.testing.assert_allclose(np.array(start["w1"], dtype=float), slope(lambda w: loss(w, W1.T), W1), atol=1e-10)
-    np.testing.assert_allclose(np.array(start["w2"], dtype=float), slope(lambda w: loss(W1, w), W1.T), atol=1e-10)
+    np.testing.assert_allclose(
+        np.array(start["w1"], dtype=float), slope(lambda w: loss(w, W1.T), W1), atol=1e-10
+    )
+    np.testing.assert_allclose(
+        np.array(start["w2"], dtype=float), slope(lambda w: loss(W1, w), W1.T), atol=1e-10
+    )
 
 
 def test_1b_ii_principal_components_are_a_minimum_that_is_not_unique() -> None:
@@ -114,7 +118,9 @@ def test_4b_only_the_chosen_value_learns() -> None:
 
 def test_5a_one_sign_is_neither_enough_nor_needed() -> None:
     steps, _ = worked("kernel_attention")
-    assert steps[0].value == pytest.approx(7 - 5 * math.sqrt(2))  # signs differ, no sum of 1 and -sqrt(2) is ever 0
+    assert steps[0].value == pytest.approx(
+        7 - 5 * math.sqrt(2)
+    )  # signs differ, no sum of 1 and -sqrt(2) is ever 0
     # (q.k + 1)^2 >= 0 has one sign, yet q.k = -1 with every key leaves nothing to divide by
     _, found = worked("kernel_attention", q=[[1, 0]], k=[[-1, 2], [-1, 5]], v=[[1], [5]])
     assert found["similarity"] == [[0, 0]]
@@ -180,4 +186,8 @@ def test_6c_the_bug_is_momentum_one_and_the_patch_moves_a_line() -> None:
     assert [float(w) for w in found["iterates"]["without"]] == pytest.approx(expected)
     assert [float(w) for w in found["iterates"]["with"]] == [0.5**t for t in range(9)]
     patched = [line[1:] for line in found["patch"].splitlines() if line[0] != "-"]
-    assert patched[:3] == ["model.train()", "for inputs, labels in training_set:", "    optimizer.zero_grad()"]
+    assert patched[:3] == [
+        "model.train()",
+        "for inputs, labels in training_set:",
+        "    optimizer.zero_grad()",
+    ]

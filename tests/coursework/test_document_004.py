@@ -145,7 +145,10 @@ def test_3_1_batch_layer_and_instance_statistics() -> None:
         assert found["batch"][field] == [pair[which] for pair in batch]
         assert found["layer"][field] == [pair[which] for pair in layer]
         assert found["instance"][field] == [[pair[which] for pair in sample] for sample in instance]
-    assert found["instance"]["mean"][2:] == [[Fraction(8, 3), Fraction(7, 3)], [Fraction(5, 3), Fraction(7, 3)]]
+    assert found["instance"]["mean"][2:] == [
+        [Fraction(8, 3), Fraction(7, 3)],
+        [Fraction(5, 3), Fraction(7, 3)],
+    ]
 
 
 def test_3_2_padding_moves_the_statistics_and_mates_move_the_word() -> None:

@@ -60,7 +60,9 @@ def test_wrong_size_is_refused_before_reading(tiny_cifar: Write, tmp_path: Path)
         datasets.get("cifar", data_dir=str(tmp_path / "data"))
 
 
-@pytest.mark.parametrize(("label", "complaint"), [(10, "label 10, labels are 0 to 9"), (0, "damaged: .* of class")])
+@pytest.mark.parametrize(
+    ("label", "complaint"), [(10, "label 10, labels are 0 to 9"), (0, "damaged: .* of class")]
+)
 def test_wrong_labels_are_refused(label: int, complaint: str, tiny_cifar: Write, tmp_path: Path) -> None:
     path = tiny_cifar(tmp_path / "data", "10") / "test_batch.bin"
     content = bytearray(path.read_bytes())

@@ -241,7 +241,10 @@ def test_fashion_mnist_is_downloaded_once_into_the_cache(
 
 
 def test_cifar_is_downloaded_as_an_archive(
-    server: Server, tiny_cifar_archive: Callable[[Path, str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: Server,
+    tiny_cifar_archive: Callable[[Path, str], Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     archive = tiny_cifar_archive(tmp_path / "originals", "10")
     server.files = {f"/{archive.name}": archive.read_bytes()}

@@ -53,7 +53,12 @@ def test_offline_without_files_one_sentence_says_what_to_put_where(tmp_path: Pat
     with pytest.raises(UserError) as refusal:
         datasets.get("fashion_mnist")
     sentence = str(refusal.value)
-    for words in ("fashion_mnist", "VITRUVIUS_OFFLINE", str(tmp_path / "cache"), str(tmp_path / "home" / "debian")):
+    for words in (
+        "fashion_mnist",
+        "VITRUVIUS_OFFLINE",
+        str(tmp_path / "cache"),
+        str(tmp_path / "home" / "debian"),
+    ):
         assert words in sentence
     assert "put train-images-idx3-ubyte.gz, train-labels-idx1-ubyte.gz" in sentence
     assert "fashion_mnist:mini" in sentence

@@ -11,7 +11,7 @@ import torch
 from PIL import Image
 
 from vitruvius import datasets
-from vitruvius.core import cost
+from vitruvius.arch import cost
 from vitruvius.core.errors import UserError
 from vitruvius.datasets import Dataset
 
@@ -129,7 +129,11 @@ def test_reasons_are_given(tmp_path: Path, picture: Picture) -> None:
     os.mkfifo(tmp_path / "a" / "pipe.png")
     with pytest.raises(UserError) as refusal:
         load(tmp_path)
-    for words in ("notes.txt (not a PNG or JPEG)", "nested (not a plain file)", "pipe.png (not a plain file)"):
+    for words in (
+        "notes.txt (not a PNG or JPEG)",
+        "nested (not a plain file)",
+        "pipe.png (not a plain file)",
+    ):
         assert words in str(refusal.value)
 
 
@@ -140,7 +144,9 @@ def test_hidden_files_are_left_out(tmp_path: Path, picture: Picture) -> None:
     assert sum(sizes(load(tmp_path))) == 6
 
 
-def test_memory_is_predicted_before_a_picture_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_predicted_before_a_picture_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for number in range(4):
         (tmp_path / f"{number}.png").write_bytes(b"not a picture")
     monkeypatch.setattr(cost, "memory_bytes", lambda: 2**26)
@@ -153,7 +159,9 @@ def test_links_out_of_the_folder_are_refused(link: str, tmp_path: Path, picture:
     root, outside = tmp_path / "root", tmp_path / "outside"
     for place in (root / "train", outside, outside / "cat"):
         undivided(place, picture, {"dog": 2})
-    target = {"train": outside, "train/cat": outside / "cat", "train/cat/0.png": outside / "dog" / "000.png"}[link]
+    target = {"train": outside, "train/cat": outside / "cat", "train/cat/0.png": outside / "dog" / "000.png"}[
+        link
+    ]
     if link == "train":
         (root / "train").rename(root / "test")
     (root / link).parent.mkdir(exist_ok=True)
@@ -198,11 +206,15 @@ def test_disorder_is_refused(tmp_path: Path, picture: Picture) -> None:
 
 def test_a_class_called_train_is_not_mistaken_for_the_training_part(tmp_path: Path, picture: Picture) -> None:
     undivided(tmp_path, picture, {"car": 3, "train": 3})
-    with pytest.raises(UserError, match=r"beside train only val \(or validation\) and test are read, not car"):
+    with pytest.raises(
+        UserError, match=r"beside train only val \(or validation\) and test are read, not car"
+    ):
         load(tmp_path)
 
 
-def test_a_class_without_training_pictures_is_refused_with_its_count(tmp_path: Path, picture: Picture) -> None:
+def test_a_class_without_training_pictures_is_refused_with_its_count(
+    tmp_path: Path, picture: Picture
+) -> None:
     undivided(tmp_path, picture, {"a": 30, "b": 1})
     with pytest.raises(UserError, match=r"no picture is left to train 'b' \(1 in all\)"):
         load(tmp_path, validation=25)

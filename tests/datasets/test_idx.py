@@ -117,7 +117,9 @@ def test_a_large_declaration_over_few_bytes_allocates_few(tmp_path: Path) -> Non
     path = tmp_path / "file"
     path.write_bytes(b"\0\0\x08\x01" + (2**30).to_bytes(4, "big") + b"few")
     tracemalloc.start()
-    with pytest.raises(UserError, match=r"byte 11: the file ends, 1073741824 = 1,073,741,824 bytes were declared"):
+    with pytest.raises(
+        UserError, match=r"byte 11: the file ends, 1073741824 = 1,073,741,824 bytes were declared"
+    ):
         _idx.read(path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

@@ -57,7 +57,9 @@ def with_png_checksums(data: bytes) -> bytes:
     repaired, at = bytearray(data), 8
     while at + 12 <= len(repaired):
         end = at + 8 + int.from_bytes(repaired[at : at + 4], "big")
-        repaired[end : end + 4] = struct.pack(">I", zlib.crc32(repaired[at + 4 : end])) if end < len(data) else b""
+        repaired[end : end + 4] = (
+            struct.pack(">I", zlib.crc32(repaired[at + 4 : end])) if end < len(data) else b""
+        )
         at = end + 4
     return bytes(repaired)
 

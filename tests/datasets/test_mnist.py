@@ -28,7 +28,11 @@ def test_full_set_has_the_published_counts_mean_and_deviation() -> None:
 
 def test_validation_is_the_end_of_the_training_part() -> None:
     default, assignment = datasets.get("mnist"), datasets.get("mnist", validation=6000)
-    assert [len(part) for part in (default.train, default.validation, default.test)] == [55_000, 5_000, 10_000]
+    assert [len(part) for part in (default.train, default.validation, default.test)] == [
+        55_000,
+        5_000,
+        10_000,
+    ]
     assert [len(part) for part in (assignment.train, assignment.validation)] == [54_000, 6_000]
     assert torch.equal(assignment.validation.x[1000:], default.validation.x)
 

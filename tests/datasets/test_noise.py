@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from vitruvius import datasets
-from vitruvius.core import cost
+from vitruvius.arch import cost
 from vitruvius.core.errors import UserError
 
 
@@ -39,7 +39,9 @@ def test_another_seed_draws_other_pictures_and_labels() -> None:
     assert not torch.equal(first.train.y, second.train.y)
 
 
-@pytest.mark.parametrize("shape", ["3", "3x32", "0x32x32", "3x32x32/0", "3x32x32/", "3x32x-1", "axbxc", "9" * 5000])
+@pytest.mark.parametrize(
+    "shape", ["3", "3x32", "0x32x32", "3x32x32/0", "3x32x32/", "3x32x-1", "axbxc", "9" * 5000]
+)
 def test_other_words_are_refused(shape: str) -> None:
     with pytest.raises(UserError, match="CHANNELSxHEIGHTxWIDTH"):
         datasets.get(f"noise:{shape}")
@@ -47,5 +49,7 @@ def test_other_words_are_refused(shape: str) -> None:
 
 def test_too_much_for_the_memory_is_refused_with_the_figure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cost, "memory_bytes", lambda: 2**30)
-    with pytest.raises(UserError, match=r"noise:3x1000x1000.* would need 8.6 GiB.*half of this machine's 1.0 GiB"):
+    with pytest.raises(
+        UserError, match=r"noise:3x1000x1000.* would need 8.6 GiB.*half of this machine's 1.0 GiB"
+    ):
         datasets.get("noise:3x1000x1000")

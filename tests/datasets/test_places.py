@@ -7,7 +7,9 @@ import pytest
 from vitruvius.datasets import _places
 
 
-def test_a_data_folder_is_the_only_place_if_it_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_data_folder_is_the_only_place_if_it_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("VITRUVIUS_DATA", str(tmp_path / "shared"))
     found = _places.folders("set", ("SET/raw",), ("/known",), data_dir="~/mine")
     assert found == [tmp_path / "home/mine/SET/raw", tmp_path / "home/mine"]

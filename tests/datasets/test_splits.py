@@ -15,7 +15,9 @@ def test_every_prefix_is_nearly_proportional(labels: list[int], seed: int, share
     assert sorted(order) == list(range(len(labels)))
     prefix = Counter(labels[position] for position in order[: round(share * len(labels))])
     for label, count in Counter(labels).items():
-        assert abs(prefix[label] - round(share * len(labels)) * count / len(labels)) <= 1 + len(set(labels)) / 2
+        assert (
+            abs(prefix[label] - round(share * len(labels)) * count / len(labels)) <= 1 + len(set(labels)) / 2
+        )
 
 
 def test_members_of_a_class_are_drawn_at_random() -> None:

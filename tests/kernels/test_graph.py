@@ -47,7 +47,9 @@ def test_the_output_is_the_definition() -> None:
 def test_without_a_mask_the_graph_is_complete() -> None:
     q, k, v = draw(6)
     everyone = [(source, target) for source in range(6) for target in range(6)]
-    assert torch.allclose(graph.attend(q, k, v)[0, 0], definition(q[0, 0], k[0, 0], v[0, 0], everyone), atol=1e-12)
+    assert torch.allclose(
+        graph.attend(q, k, v)[0, 0], definition(q[0, 0], k[0, 0], v[0, 0], everyone), atol=1e-12
+    )
 
 
 def test_a_node_that_hears_nobody_is_zero_and_so_is_a_graph_without_edges() -> None:
@@ -74,7 +76,9 @@ def test_sparse_and_dense_sums_agree(nodes: int) -> None:
     score = (q @ k.mT / 2).masked_fill(~seen, -torch.inf)
     expected, out = score.softmax(-1) @ v, graph.attend(q, k, v, edges)
     assert torch.allclose(out, expected, atol=1e-12)
-    for x, y in zip(*(torch.autograd.grad(o.square().sum(), (q, k, v)) for o in (out, expected)), strict=True):
+    for x, y in zip(
+        *(torch.autograd.grad(o.square().sum(), (q, k, v)) for o in (out, expected)), strict=True
+    ):
         assert torch.allclose(x, y, atol=1e-12)
 
 
@@ -83,7 +87,9 @@ def test_scores_far_apart_stay_finite() -> None:
     assert graph.attend(1e4 * q, 1e4 * k, v, ring(6)).isfinite().all()
 
 
-def test_bytes_kept_for_backward_grow_with_the_edges(saved_bytes: Callable[[Callable[[], Tensor]], int]) -> None:
+def test_bytes_kept_for_backward_grow_with_the_edges(
+    saved_bytes: Callable[[Callable[[], Tensor]], int],
+) -> None:
     kept = []
     for nodes in (1024, 2048):
         q, k, v = (x.requires_grad_() for x in draw(nodes, dtype=torch.float32))

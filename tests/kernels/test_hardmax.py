@@ -8,7 +8,9 @@ from vitruvius.kernels import hardmax, softmax
 
 def draw() -> tuple[Tensor, Tensor, Tensor]:
     random = torch.Generator().manual_seed(0)
-    q, k, v = (torch.randn(2, 3, 5, 4, dtype=torch.float64, generator=random).requires_grad_() for _ in range(3))
+    q, k, v = (
+        torch.randn(2, 3, 5, 4, dtype=torch.float64, generator=random).requires_grad_() for _ in range(3)
+    )
     return q, k, v
 
 

@@ -122,7 +122,9 @@ def gradients_equal_finite_differences(kernel: Kernel) -> None:
     if kernel.weights(q, k).requires_grad:
         assert torch.autograd.gradcheck(kernel.weights, (q, k), raise_exception=False)
     for size in ((2, 4, 4), (1, 4), (4, 1)):
-        bias = torch.randn(size, dtype=torch.float64, generator=torch.Generator().manual_seed(3)).requires_grad_()
+        bias = torch.randn(
+            size, dtype=torch.float64, generator=torch.Generator().manual_seed(3)
+        ).requires_grad_()
         assert torch.autograd.gradcheck(kernel.attend, (q, k, v, bias), raise_exception=False)
 
 
@@ -144,7 +146,10 @@ def sizes_may_be_small_or_differ(kernel: Kernel) -> None:
             out = kernel.attend(q, k, v, mask)
             assert out.shape == (batch, 2, queries, 2)
             assert kernel.weights(q, k, mask).shape == (batch, 2, queries, keys)
-            assert all(x.isfinite().all() for x in torch.autograd.grad(out.sum() + 0 * (q.sum() + k.sum()), (q, k, v)))
+            assert all(
+                x.isfinite().all()
+                for x in torch.autograd.grad(out.sum() + 0 * (q.sum() + k.sum()), (q, k, v))
+            )
 
 
 def memory_layout_is_irrelevant(kernel: Kernel) -> None:
@@ -173,7 +178,12 @@ def equivalent_masks_give_the_same(kernel: Kernel) -> None:
     bias = torch.zeros(6, 7, dtype=torch.float64).masked_fill(~visible, -torch.inf)
     out = kernel.attend(q, k, v, visible)
     assert not near(out, kernel.attend(q, k, v))
-    for mask in (bias, bias.float(), Edges(source.flip(0), target.flip(0)), Edges(source.int(), target.int())):
+    for mask in (
+        bias,
+        bias.float(),
+        Edges(source.flip(0), target.flip(0)),
+        Edges(source.int(), target.int()),
+    ):
         assert near(kernel.attend(q, k, v, mask), out)
     for shape in ((7,), (1, 7), (6, 1), (2, 1, 7), (2, 1, 6, 7), (2, 1, 1, 7), (2, 2, 6, 7)):
         random = torch.randn(shape, dtype=torch.float64, generator=torch.Generator().manual_seed(4))
@@ -303,7 +313,9 @@ def test_law(law: Law, kernel: Kernel) -> None:
 
 
 def spoilt_weights(change: Callable[[Tensor], Tensor]) -> Kernel:
-    return cast(Kernel, SimpleNamespace(weights=lambda *x: change(softmax.weights(*x)), attend=softmax.attend))
+    return cast(
+        Kernel, SimpleNamespace(weights=lambda *x: change(softmax.weights(*x)), attend=softmax.attend)
+    )
 
 
 def spoilt(attend: Callable[..., Tensor]) -> Kernel:
@@ -341,7 +353,9 @@ FAULTS: dict[Law, Kernel] = {
     masked_weights_are_zero: spoilt_weights(lambda w: w.clamp(min=1e-12)),
     a_row_without_keys_is_zero: spoilt(dead_rows_get_the_mean),
     order_of_tokens_is_irrelevant: spoilt(lambda q, k, v: softmax.attend(q, k, v, torch.arange(7.0))),
-    gradients_equal_finite_differences: spoilt(lambda q, k, v, mask=None: softmax.attend(q, k.detach(), v, mask)),
+    gradients_equal_finite_differences: spoilt(
+        lambda q, k, v, mask=None: softmax.attend(q, k.detach(), v, mask)
+    ),
     one_visible_key_is_copied: spoilt(lambda *x: softmax.attend(*x) + 1e-6),
     sizes_may_be_small_or_differ: spoilt(lambda *x: softmax.attend(*x).squeeze(2)),
     memory_layout_is_irrelevant: spoilt(ignores_strides),
@@ -351,7 +365,9 @@ FAULTS: dict[Law, Kernel] = {
     equivalent_masks_give_the_same: spoilt(
         lambda q, k, v, m=None: softmax.attend(q, k, v, None if isinstance(m, Edges) else m)
     ),
-    a_float_mask_counts_up_to_a_constant: spoilt(lambda q, k, v, m: softmax.attend(q, k, v, m.clamp(max=100.0))),
+    a_float_mask_counts_up_to_a_constant: spoilt(
+        lambda q, k, v, m: softmax.attend(q, k, v, m.clamp(max=100.0))
+    ),
     half_precision_is_weighed_in_full: spoilt(half_products),
     large_products_do_not_overflow: spoilt(naive_exponential),
     bad_input_is_refused_by_name: spoilt(forgives),

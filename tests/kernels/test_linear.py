@@ -13,7 +13,9 @@ from vitruvius.kernels import Mask, _blocked, linear
 
 def draw(tokens: int, width: int = 4, dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor, Tensor]:
     random = torch.Generator().manual_seed(0)
-    q, k, v = (torch.randn(1, 2, tokens, width, dtype=dtype, generator=random).requires_grad_() for _ in range(3))
+    q, k, v = (
+        torch.randn(1, 2, tokens, width, dtype=dtype, generator=random).requires_grad_() for _ in range(3)
+    )
     return q, k, v
 
 

@@ -64,7 +64,9 @@ def test_a_factor_is_the_exponential_of_the_mask_relative_to_the_largest_of_its_
 def test_an_unknown_word_says_what_else_a_mask_may_be() -> None:
     with pytest.raises(UserError) as error:
         _masks.is_causal("upper")
-    assert str(error.value) == "no mask 'upper': choose from causal (or None, a bool or float tensor, or Edges)"
+    assert (
+        str(error.value) == "no mask 'upper': choose from causal (or None, a bool or float tensor, or Edges)"
+    )
 
 
 def test_a_mask_that_does_not_fit_is_named_with_both_shapes() -> None:

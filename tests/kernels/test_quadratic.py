@@ -16,7 +16,9 @@ Measure = Callable[[Callable[[], Tensor]], int]
 
 def draw(tokens: int, width: int = 4, dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor, Tensor]:
     random = torch.Generator().manual_seed(0)
-    q, k, v = (torch.randn(1, 2, tokens, width, dtype=dtype, generator=random).requires_grad_() for _ in range(3))
+    q, k, v = (
+        torch.randn(1, 2, tokens, width, dtype=dtype, generator=random).requires_grad_() for _ in range(3)
+    )
     return q, k, v
 
 
@@ -37,11 +39,17 @@ def test_the_output_is_the_definition(route: str, tokens: int) -> None:
     q, k, v = draw(tokens)
     bias = torch.randn(tokens, tokens, dtype=torch.float64)
     triangle = np.tril(np.ones((tokens, tokens)))
-    cases: list[tuple[Mask, np.ndarray]] = [(None, np.ones(1)), ("causal", triangle), (bias, np.exp(bias.numpy()))]
+    cases: list[tuple[Mask, np.ndarray]] = [
+        (None, np.ones(1)),
+        ("causal", triangle),
+        (bias, np.exp(bias.numpy())),
+    ]
     for mask, factor in cases:
         expected = definition(q, k, factor)
         assert np.allclose(quadratic.weights(q, k, mask).detach(), expected, atol=1e-12)
-        assert np.allclose(quadratic.attend(q, k, v, mask, route=route).detach(), expected @ v.detach().numpy())
+        assert np.allclose(
+            quadratic.attend(q, k, v, mask, route=route).detach(), expected @ v.detach().numpy()
+        )
 
 
 @pytest.mark.parametrize("mask", [None, "causal"])
@@ -84,7 +92,9 @@ def test_bytes_kept_for_backward_grow_with_the_tokens(route: str, mask: Mask, sa
 
 def test_the_features_route_keeps_a_fifth_of_the_stored_map(saved_bytes: Measure) -> None:
     q, k, v = (x[:, :1] for x in draw(4096, 32, torch.float32))
-    assert 5 * saved_bytes(lambda: quadratic.attend(q, k, v, route="features")) <= saved_bytes(lambda: stored(q, k, v))
+    assert 5 * saved_bytes(lambda: quadratic.attend(q, k, v, route="features")) <= saved_bytes(
+        lambda: stored(q, k, v)
+    )
 
 
 @pytest.mark.parametrize("route", ["blocked", "features"])
@@ -95,7 +105,9 @@ def test_rows_whose_similarities_all_vanish_are_zero(route: str, tokens: int) ->
         direction = torch.randn(6, dtype=dtype, generator=random)
         q = torch.randn(1, 1, tokens, 6, dtype=dtype, generator=random)
         q[:, :, 2] = direction
-        k = (-direction / direction.dot(direction)).expand(1, 1, tokens, 6).clone()  # q.k = -1 but for rounding
+        k = (
+            (-direction / direction.dot(direction)).expand(1, 1, tokens, 6).clone()
+        )  # q.k = -1 but for rounding
         v = torch.randn(1, 1, tokens, 2, dtype=dtype, generator=random)
         out = quadratic.attend(q.requires_grad_(), k.requires_grad_(), v.requires_grad_(), route=route)
         assert (out[:, :, 2] == 0).all()
@@ -125,7 +137,13 @@ def test_auto_takes_pairs_when_few_and_features_when_many(monkeypatch: pytest.Mo
     monkeypatch.setattr(_blocked, "attend", watch("blocked"))
     monkeypatch.setattr(_features, "attend", watch("features"))
     dense = torch.ones(4096, 1, dtype=torch.bool)
-    cases: list[tuple[int, Mask]] = [(17, None), (1024, None), (1024, "causal"), (4096, "causal"), (4096, dense)]
+    cases: list[tuple[int, Mask]] = [
+        (17, None),
+        (1024, None),
+        (1024, "causal"),
+        (4096, "causal"),
+        (4096, dense),
+    ]
     for tokens, mask in cases:
         quadratic.attend(*draw(tokens, 16, torch.float32), mask)
     assert taken == ["blocked", "features", "blocked", "features", "blocked"]

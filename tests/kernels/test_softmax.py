@@ -13,7 +13,9 @@ from vitruvius.core.errors import UserError
 from vitruvius.kernels import softmax
 
 
-def draw(queries: int = 5, keys: int = 6, dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor, Tensor]:
+def draw(
+    queries: int = 5, keys: int = 6, dtype: torch.dtype = torch.float64
+) -> tuple[Tensor, Tensor, Tensor]:
     random = torch.Generator().manual_seed(0)
     q, k, v = (torch.randn(2, 3, n, 4, dtype=dtype, generator=random) for n in (queries, keys, keys))
     return q, k, v
@@ -52,7 +54,9 @@ def test_beta_infinite_splits_ties_evenly_and_by_a_float_mask() -> None:
     hidden = torch.tensor([True, False, False, True])
     assert softmax.weights(q, k, hidden, beta="inf").flatten().tolist() == [0.0, 0.0, 0.0, 1.0]
     bias = torch.tensor([9.0, math.log(3.0), 0.0, 9.0])
-    assert torch.allclose(softmax.weights(q, k, bias, beta="inf").flatten(), torch.tensor([0.0, 0.75, 0.25, 0.0]))
+    assert torch.allclose(
+        softmax.weights(q, k, bias, beta="inf").flatten(), torch.tensor([0.0, 0.75, 0.25, 0.0])
+    )
 
 
 @pytest.mark.parametrize("beta", [1e4, 1e30, 1e300, math.inf])
@@ -79,7 +83,9 @@ def test_a_beta_that_is_no_inverse_temperature_is_refused(beta: float | str) -> 
 
 
 @pytest.mark.parametrize("mask", [None, "causal", "bool"])
-def test_short_rows_are_explicit_and_long_rows_fused(mask: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_rows_are_explicit_and_long_rows_fused(
+    mask: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     calls: list[tuple[int, ...]] = []
     fused = functional.scaled_dot_product_attention
 

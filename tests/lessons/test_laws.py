@@ -17,11 +17,12 @@ from typing import Any, NamedTuple
 import pytest
 
 from vitruvius import lessons
-from vitruvius.core import plugins, typeset
+from vitruvius.core import plugins
 from vitruvius.core.errors import UserError
 from vitruvius.lessons import Answer, Lesson, Proof, Step
 from vitruvius.lessons._proofs import agree, leaves
-from vitruvius.report import mathml
+from vitruvius.render import mathml
+from vitruvius.render.formula import typeset
 
 NAMES = list(plugins.members("lessons"))
 PART = Fraction(1, 10**6)

@@ -57,5 +57,9 @@ def test_the_network_stays_as_it_is() -> None:
     apart(measured(model), [4] * 2, [1 / 2] * 2)
     guilty(model, 8, lambda net: net(X), 1e-9)
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
-    assert all(torch.equal(w.grad, g) for w, g in zip(model.parameters(), gradients, strict=True) if w.grad is not None)
+    assert all(
+        torch.equal(w.grad, g)
+        for w, g in zip(model.parameters(), gradients, strict=True)
+        if w.grad is not None
+    )
     assert not any(module._forward_hooks for module in model.modules())

@@ -12,7 +12,9 @@ def test_layers_narrow_to_the_latent_and_widen_again_without_activation_there() 
     model = Autoencoder(7, (5, 4))
     assert [type(layer) for layer in model.encoder] == [nn.Linear, nn.ReLU, nn.Linear]
     assert [type(layer) for layer in model.decoder] == [nn.Linear, nn.ReLU, nn.Linear]
-    shapes = {name: tuple(value.shape) for name, value in model.state_dict().items() if name.endswith("weight")}
+    shapes = {
+        name: tuple(value.shape) for name, value in model.state_dict().items() if name.endswith("weight")
+    }
     assert shapes == {
         "encoder.0.weight": (5, 7),
         "encoder.2.weight": (4, 5),
@@ -32,7 +34,9 @@ def test_a_linear_autoencoder_is_linear() -> None:
     model = Autoencoder(6, (4, 2), "identity")
     x, zero = torch.randn(2, 1, 6), torch.zeros(1, 6)
     both = model(x[0] + x[1]) - model(zero)
-    torch.testing.assert_close(both, model(x[0]) - model(zero) + model(x[1]) - model(zero), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(
+        both, model(x[0]) - model(zero) + model(x[1]) - model(zero), rtol=1e-4, atol=1e-5
+    )
 
 
 def test_the_same_seed_gives_the_same_weights_and_leaves_the_global_generator_alone() -> None:

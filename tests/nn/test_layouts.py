@@ -7,7 +7,7 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
-from vitruvius.core.arch import Arch
+from vitruvius.arch.arch import Arch
 from vitruvius.core.errors import UserError
 from vitruvius.nn import layouts
 from vitruvius.nn.vit import ViT, build
@@ -24,7 +24,10 @@ def test_a_round_trip_through_a_layout_changes_nothing(layout: str, tmp_path: Pa
     assert layouts.layout_of(weights) == layout
     other = build(ARCH, seed=1)
     layouts.fill(other, weights)
-    assert all(torch.equal(a, b) for a, b in zip(model.state_dict().values(), other.state_dict().values(), strict=True))
+    assert all(
+        torch.equal(a, b)
+        for a, b in zip(model.state_dict().values(), other.state_dict().values(), strict=True)
+    )
 
 
 def test_the_public_patch_map_is_a_convolution() -> None:

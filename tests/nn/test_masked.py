@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from vitruvius.core.arch import Arch
+from vitruvius.arch.arch import Arch
 from vitruvius.core.errors import UserError
 from vitruvius.nn import masked
 from vitruvius.nn.masked import MaskedAutoencoder, Plan, hide
@@ -28,7 +28,9 @@ def images(count: int = 3) -> torch.Tensor:
     return torch.randn(count, 2, 8, 8, generator=source(9))
 
 
-@pytest.mark.parametrize(("count", "share", "hidden"), [(16, 0.75, 12), (49, 0.75, 37), (4, 0.5, 2), (5, 0.5, 2)])
+@pytest.mark.parametrize(
+    ("count", "share", "hidden"), [(16, 0.75, 12), (49, 0.75, 37), (4, 0.5, 2), (5, 0.5, 2)]
+)
 def test_exactly_the_share_is_hidden_in_every_image(count: int, share: float, hidden: int) -> None:
     plan = hide(50, count, share, source())
     assert plan.visible_Bv.shape == (50, count - hidden)

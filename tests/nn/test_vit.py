@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from vitruvius.core.arch import Arch
+from vitruvius.arch.arch import Arch
 from vitruvius.core.errors import UserError
 from vitruvius.nn.vit import EncoderLayer, ViT, build, patches, sinusoidal, unpatch
 
@@ -14,7 +14,9 @@ SMALL = Arch(image=8, patch=4, width=8, depth=2, heads=2, mlp=12, classes=3)
 
 
 def images(arch: Arch, batch: int = 2) -> torch.Tensor:
-    return torch.randn(batch, arch.channels, arch.image, arch.image, generator=torch.Generator().manual_seed(0))
+    return torch.randn(
+        batch, arch.channels, arch.image, arch.image, generator=torch.Generator().manual_seed(0)
+    )
 
 
 @pytest.mark.parametrize("activation", ["gelu", "relu"])
@@ -22,7 +24,11 @@ def test_an_encoder_layer_equals_torchs_with_copied_weights(activation: str) -> 
     arch = Arch(width=16, heads=4, mlp=24, activation=activation, norm_eps=1e-5, dropout=0.3)
     torch.manual_seed(0)
     ours = EncoderLayer(arch, arch.layers[0]).double().eval()
-    theirs = nn.TransformerEncoderLayer(16, 4, 24, 0.3, activation, batch_first=True, norm_first=True).double().eval()
+    theirs = (
+        nn.TransformerEncoderLayer(16, 4, 24, 0.3, activation, batch_first=True, norm_first=True)
+        .double()
+        .eval()
+    )
     with torch.no_grad():
         for parameter in ours.parameters():
             parameter.normal_()

@@ -50,7 +50,9 @@ def parts_add_up_to_the_whole(objective: Objective) -> None:
     assert y is not None
     whole = objective(model, Batch(x, y), None).value
     parts = [(len(part), objective(model, Batch(part, labels), None).value) for part, labels in _cut(x, y, 7)]
-    assert whole.item() == pytest.approx(sum(count * value.item() for count, value in parts) / len(x), rel=1e-5)
+    assert whole.item() == pytest.approx(
+        sum(count * value.item() for count, value in parts) / len(x), rel=1e-5
+    )
 
 
 def is_the_same_for_the_same_generator(objective: Objective) -> None:

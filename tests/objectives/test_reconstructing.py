@@ -50,14 +50,18 @@ def test_the_penalty_is_that_of_equation_6_and_belongs_to_training_only() -> Non
 def test_biases_are_not_penalised() -> None:
     model = Autoencoder(2, (3,), "identity")
     matrices = model.encoder[0].weight.square().sum() + model.decoder[0].weight.square().sum()  # type: ignore[operator]
-    with_it, without = (reconstruct(model, BATCH, torch.Generator(), l2=weight).value for weight in (2.0, 0.0))
+    with_it, without = (
+        reconstruct(model, BATCH, torch.Generator(), l2=weight).value for weight in (2.0, 0.0)
+    )
     torch.testing.assert_close(with_it - without, 2 * matrices)
 
 
 def test_denoise_compares_with_the_clean_input() -> None:
     model = halving()
     noise = torch.randn(2, 2, generator=torch.Generator().manual_seed(3))
-    by_hand = sum(((X[b, d] + 0.7 * noise[b, d]) / 2 - X[b, d]).item() ** 2 for b in range(2) for d in range(2))
+    by_hand = sum(
+        ((X[b, d] + 0.7 * noise[b, d]) / 2 - X[b, d]).item() ** 2 for b in range(2) for d in range(2)
+    )
     found = denoise(model, BATCH, torch.Generator().manual_seed(3), noise=0.7).value
     assert found.item() == pytest.approx(by_hand / 2, rel=1e-6)
 
@@ -124,7 +128,9 @@ def test_the_published_autoencoder_its_outputs_loss_and_gradient() -> None:
         (mask, [-0.09830013662576675, -0.22797375917434692, 0.004662647843360901, 0.3852387070655823]),
     ],
 )
-def test_the_published_weights_after_one_step_of_sgd(objective: Callable[..., Loss], weights: list[float]) -> None:
+def test_the_published_weights_after_one_step_of_sgd(
+    objective: Callable[..., Loss], weights: list[float]
+) -> None:
     model = fresh()
     x = drawn()
     objective(model, Batch(x, None), torch.default_generator).value.backward()

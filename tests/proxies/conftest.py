@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.func import functional_call, jacfwd
 
-from vitruvius.core.arch import Arch
+from vitruvius.arch.arch import Arch
 from vitruvius.nn.vit import ViT, build
 
 with warnings.catch_warnings():  # torch warns of itself when forward mode is first used
@@ -83,7 +83,10 @@ def gradient(
 
 @pytest.fixture
 def flow(
-    model: ViT, values: Values, matrices: list[str], slopes: Callable[[Callable[[Values], Tensor], Values], Values]
+    model: ViT,
+    values: Values,
+    matrices: list[str],
+    slopes: Callable[[Callable[[Values], Tensor], Values], Values],
 ) -> tuple[Values, Values]:
     """Absolute linear weights, and the slopes in them of the sum of the scores of an image of ones."""
     absolute = {name: value.abs() for name, value in values.items()}

@@ -12,7 +12,9 @@ from vitruvius.core.errors import UserError
 from vitruvius.proxies import _once
 
 
-def test_a_users_own_proxy_is_a_function_in_a_file(tmp_path: Path, model: nn.Module, x: Tensor, y: Tensor) -> None:
+def test_a_users_own_proxy_is_a_function_in_a_file(
+    tmp_path: Path, model: nn.Module, x: Tensor, y: Tensor
+) -> None:
     file = tmp_path / "mine.py"
     file.write_text(
         "from vitruvius.proxies import OnePass\n\n\ndef size(once: OnePass) -> float:\n    return float(len(once.x))\n"

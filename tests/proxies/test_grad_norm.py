@@ -18,11 +18,15 @@ def test_a_network_small_enough_to_do_by_hand() -> None:
     assert proxies.get("grad_norm")(once) == pytest.approx(2.121320343559643, abs=1e-14)
 
 
-def test_it_is_the_length_of_all_slopes(model: nn.Module, x: Tensor, y: Tensor, gradient: dict[str, Tensor]) -> None:
+def test_it_is_the_length_of_all_slopes(
+    model: nn.Module, x: Tensor, y: Tensor, gradient: dict[str, Tensor]
+) -> None:
     expected = math.sqrt(sum(number**2 for slope in gradient.values() for number in slope.flatten().tolist()))
     assert proxies.get("grad_norm")(proxies.one_pass(model, x, y)) == pytest.approx(expected, rel=1e-10)
 
 
 def test_it_is_not_the_sum_of_the_layers_norms(model: nn.Module, x: Tensor, y: Tensor) -> None:
     once = proxies.one_pass(model, x, y)
-    assert proxies.get("grad_norm")(once) < 0.5 * sum(gradient.norm().item() for gradient in once.gradients.values())
+    assert proxies.get("grad_norm")(once) < 0.5 * sum(
+        gradient.norm().item() for gradient in once.gradients.values()
+    )

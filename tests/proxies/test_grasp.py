@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.func import jvp
 
 from vitruvius import proxies
-from vitruvius.core.arch import Arch
+from vitruvius.arch.arch import Arch
 from vitruvius.nn.vit import build
 
 # Central differences of eighth order: PyTorch's forward mode within forward mode is wrong for LayerNorm.

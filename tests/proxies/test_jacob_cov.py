@@ -10,7 +10,9 @@ from vitruvius import proxies
 
 
 def test_it_is_the_sum_over_eigenvalues_of_the_correlations(model: nn.Module, x: Tensor, y: Tensor) -> None:
-    jacobian = np.stack([jacfwd(lambda pixels: model(pixels[None]).sum())(image).flatten().detach() for image in x])
+    jacobian = np.stack(
+        [jacfwd(lambda pixels: model(pixels[None]).sum())(image).flatten().detach() for image in x]
+    )
     values = np.linalg.eigvalsh(np.corrcoef(jacobian))
     expected = -sum(np.log(value + 1e-5) + 1 / (value + 1e-5) for value in values)
     assert proxies.get("jacob_cov")(proxies.one_pass(model, x, y)) == pytest.approx(expected, rel=1e-8)

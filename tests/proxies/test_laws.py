@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from vitruvius import proxies
+from vitruvius.arch.arch import Arch
 from vitruvius.core import plugins
-from vitruvius.core.arch import Arch
 from vitruvius.nn.vit import ViT, build
 from vitruvius.proxies import OnePass, Proxy
 
@@ -22,7 +22,9 @@ NAMES = list(plugins.members("proxies"))
 
 def network() -> ViT:
     """In training mode with dropout, partly in evaluation mode, partly frozen, with old gradients and a buffer."""
-    arch = Arch(image=8, classes=3, patch=4, width=8, depth=2, heads=2, mlp=12, positions="sinusoidal", dropout=0.3)
+    arch = Arch(
+        image=8, classes=3, patch=4, width=8, depth=2, heads=2, mlp=12, positions="sinusoidal", dropout=0.3
+    )
     model = build(arch, seed=0).train()
     model.layers[0].eval()
     model.head.requires_grad_(False)
@@ -31,7 +33,9 @@ def network() -> ViT:
 
 
 def minibatch() -> tuple[Tensor, Tensor]:
-    return torch.randn(6, 1, 8, 8, generator=torch.Generator().manual_seed(1)), torch.tensor([0, 1, 2, 2, 1, 0])
+    return torch.randn(6, 1, 8, 8, generator=torch.Generator().manual_seed(1)), torch.tensor(
+        [0, 1, 2, 2, 1, 0]
+    )
 
 
 def score(proxy: Proxy, model: nn.Module, seed: int = 0) -> float:
@@ -110,8 +114,14 @@ def generators(model: nn.Module) -> tuple[Any, ...]:
 
 
 def hooks(model: nn.Module) -> list[Any]:
-    of_modules = [[dict(v) for k, v in vars(module).items() if k.endswith("_hooks")] for module in model.modules()]
-    of_all = [dict(v) for k, v in vars(nn.modules.module).items() if k.startswith("_global") and k.endswith("_hooks")]
+    of_modules = [
+        [dict(v) for k, v in vars(module).items() if k.endswith("_hooks")] for module in model.modules()
+    ]
+    of_all = [
+        dict(v)
+        for k, v in vars(nn.modules.module).items()
+        if k.startswith("_global") and k.endswith("_hooks")
+    ]
     return [of_modules, of_all, [parameter._backward_hooks for parameter in model.parameters()]]
 
 

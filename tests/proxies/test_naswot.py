@@ -29,10 +29,15 @@ def test_it_is_the_log_determinant_of_the_counts(model: nn.Module, x: Tensor, y:
 
 
 def test_two_equal_images_make_it_minus_infinity(model: nn.Module, x: Tensor, y: Tensor) -> None:
-    assert proxies.get("naswot")(proxies.one_pass(model, torch.cat([x, x[:1]]), torch.cat([y, y[:1]]))) == -math.inf
+    assert (
+        proxies.get("naswot")(proxies.one_pass(model, torch.cat([x, x[:1]]), torch.cat([y, y[:1]])))
+        == -math.inf
+    )
 
 
-@pytest.mark.parametrize("activation", [nn.ReLU(inplace=True), nn.Hardswish(inplace=True), nn.LeakyReLU(0.1, True)])
+@pytest.mark.parametrize(
+    "activation", [nn.ReLU(inplace=True), nn.Hardswish(inplace=True), nn.LeakyReLU(0.1, True)]
+)
 def test_an_activation_that_overwrites_its_input_is_seen_before_it_does(activation: nn.Module) -> None:
     with torch.random.fork_rng():
         torch.manual_seed(0)

@@ -110,7 +110,9 @@ def test_a_network_that_changes_its_buffers_gets_them_back() -> None:
 
 def test_a_network_that_draws_numbers_is_repeatable_for_a_seed() -> None:
     model = Restless()
-    passes = [proxies.one_pass(model, torch.ones(2, 1, 2, 2), torch.tensor([0, 1]), seed) for seed in (0, 0, 1)]
+    passes = [
+        proxies.one_pass(model, torch.ones(2, 1, 2, 2), torch.tensor([0, 1]), seed) for seed in (0, 0, 1)
+    ]
     first, again, other = (once.loss.item() for once in passes)
     assert first == again != other
 
@@ -132,11 +134,17 @@ def test_a_network_that_fails_is_given_back_too() -> None:
     [
         (nn.Identity(), [0, 1], r"\(2, classes\) scores; this one gives shape \(2, 1, 2, 2\)"),
         (nn.Sequential(nn.Flatten(), nn.LSTM(4, 2)), [0, 1], "this one gives tuple"),
-        (nn.Sequential(nn.Flatten(), nn.Linear(4, 2)), [0, 2], "labels go up to 2, the network has classes 0 to 1"),
+        (
+            nn.Sequential(nn.Flatten(), nn.Linear(4, 2)),
+            [0, 2],
+            "labels go up to 2, the network has classes 0 to 1",
+        ),
         (nn.Flatten(), [0, 1], "no parameter takes part"),
     ],
 )
-def test_a_network_that_cannot_be_scored_is_told_why(model: nn.Module, labels: list[int], message: str) -> None:
+def test_a_network_that_cannot_be_scored_is_told_why(
+    model: nn.Module, labels: list[int], message: str
+) -> None:
     once = proxies.one_pass(model, torch.ones(2, 1, 2, 2), torch.tensor(labels))
     with pytest.raises(UserError, match=message):
         proxies.get("grad_norm")(once)

@@ -23,7 +23,9 @@ class Twin(nn.Module):
         self.embedding = nn.Linear(32, 6)
         self.cls = nn.Parameter(torch.empty(1, 1, 6))
         self.places = nn.Parameter(torch.empty(1, 5, 6))
-        block = partial(nn.TransformerEncoderLayer, 6, 2, norm_first=True, activation="gelu", layer_norm_eps=1e-6)
+        block = partial(
+            nn.TransformerEncoderLayer, 6, 2, norm_first=True, activation="gelu", layer_norm_eps=1e-6
+        )
         self.blocks = nn.ModuleList(block(dim_feedforward=mlp, batch_first=batch_first) for mlp in (7, 9))
         self.last_norm = nn.LayerNorm(6, eps=1e-6)
         self.classes = nn.Linear(6, 3)
@@ -47,7 +49,11 @@ class Twin(nn.Module):
             block.self_attn.in_proj_weight.copy_(layer.attention.qkv.weight)
             block.self_attn.in_proj_bias.copy_(layer.attention.qkv.bias)
             pairs += [(block.self_attn.out_proj, layer.attention.out), (block.norm1, layer.norm1)]
-            pairs += [(block.norm2, layer.norm2), (block.linear1, layer.mlp[0]), (block.linear2, layer.mlp[3])]
+            pairs += [
+                (block.norm2, layer.norm2),
+                (block.linear1, layer.mlp[0]),
+                (block.linear2, layer.mlp[3]),
+            ]
         for theirs, mine in pairs:
             theirs.load_state_dict(mine.state_dict())
 
@@ -80,7 +86,9 @@ def test_signs_of_trainability_are_drawn_in_the_order_of_tokens(model: ViT, x: T
 
 def test_fisher_misses_only_the_projections_inside_attention(model: ViT, x: Tensor, y: Tensor) -> None:
     whole = proxies.get("fisher")(proxies.one_pass(model, x[:4], y[:4]))
-    parts = [proxies.get("fisher")(proxies.one_pass(Twin(model, first), x[:4], y[:4])) for first in (True, False)]
+    parts = [
+        proxies.get("fisher")(proxies.one_pass(Twin(model, first), x[:4], y[:4])) for first in (True, False)
+    ]
     assert parts[0] == pytest.approx(parts[1], rel=1e-10)
     assert 0 < parts[0] < whole
 
@@ -124,7 +132,9 @@ LACKING = {
 
 @pytest.mark.parametrize("network", LACKING)
 @pytest.mark.parametrize("name", plugins.members("proxies"))
-def test_any_network_is_scored_or_told_what_it_lacks(network: type[nn.Module], name: str, x: Tensor, y: Tensor) -> None:
+def test_any_network_is_scored_or_told_what_it_lacks(
+    network: type[nn.Module], name: str, x: Tensor, y: Tensor
+) -> None:
     with torch.random.fork_rng():
         torch.manual_seed(0)
         once = proxies.one_pass(network().double(), x, y)

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from vitruvius import proxies
-from vitruvius.core.arch import Arch
+from vitruvius.arch.arch import Arch
 from vitruvius.core.errors import UserError
 from vitruvius.nn.vit import ViT, build
 

@@ -20,4 +20,6 @@ def test_it_is_the_sum_over_linear_weights(
 
 def test_images_and_labels_change_nothing(model: nn.Module, x: Tensor, y: Tensor) -> None:
     synflow = proxies.get("synflow")
-    assert synflow(proxies.one_pass(model, x, y)) == synflow(proxies.one_pass(model, 2 * x, 1 - y.clamp_max(1)))
+    assert synflow(proxies.one_pass(model, x, y)) == synflow(
+        proxies.one_pass(model, 2 * x, 1 - y.clamp_max(1))
+    )

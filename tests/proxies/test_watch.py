@@ -30,9 +30,20 @@ def test_linear_maps_are_seen_however_they_are_called() -> None:
 
 @pytest.mark.parametrize(
     "activation",
-    [functional.gelu, functional.relu, nn.SiLU(), torch.tanh, Tensor.sigmoid, nn.PReLU(), nn.Softplus(), nn.ELU()],
+    [
+        functional.gelu,
+        functional.relu,
+        nn.SiLU(),
+        torch.tanh,
+        Tensor.sigmoid,
+        nn.PReLU(),
+        nn.Softplus(),
+        nn.ELU(),
+    ],
 )
-def test_activation_functions_are_seen_as_functions_methods_and_modules(activation: Callable[[Tensor], Tensor]) -> None:
+def test_activation_functions_are_seen_as_functions_methods_and_modules(
+    activation: Callable[[Tensor], Tensor],
+) -> None:
     before = tokens()
     with Watch() as seen:
         activation(before)
@@ -73,7 +84,10 @@ def test_an_mlp_is_two_linear_maps_around_an_activation() -> None:
         functional.linear(hidden, second)
         functional.linear(hidden, third)
         functional.gelu(functional.linear(hidden, other).softmax(-1))
-    assert [weight is known for weight, known in zip(seen.mlp.values(), (first, second), strict=True)] == [True, True]
+    assert [weight is known for weight, known in zip(seen.mlp.values(), (first, second), strict=True)] == [
+        True,
+        True,
+    ]
 
 
 def test_nothing_is_seen_outside() -> None:

@@ -24,7 +24,7 @@ import torch
 from vitruvius.core import files
 from vitruvius.core.config import Flags
 from vitruvius.datasets import Dataset, Split
-from vitruvius.engine import checkpoint, loop
+from vitruvius.training import checkpoint, loop
 from vitruvius.verbs import train
 
 PHASES = ("load", "step", "checkpoint", "evaluation")
@@ -40,7 +40,9 @@ def toy(data_dir: str | None = None, validation: int | None = None, seed: int = 
     x[y == 0, :, :, :4] += 100
     x[y == 1, :, :, 4:] += 100
     first, second, third = (Split(x[a:b], y[a:b]) for a, b in ((0, 70), (70, 90), (90, 110)))
-    return Dataset("toy", first, second, third, classes=("left", "right"), mean=(0.4,), std=(0.2,), sha256="toy")
+    return Dataset(
+        "toy", first, second, third, classes=("left", "right"), mean=(0.4,), std=(0.2,), sha256="toy"
+    )
 
 
 def config(compile: str) -> train.Config:
@@ -115,7 +117,9 @@ def marked() -> Iterator[None]:
     yield
 
 
-def killed_run(phase: str, source: random.Random, compile: str, sabotage: Callable[[], None]) -> tuple[str, list[str]]:
+def killed_run(
+    phase: str, source: random.Random, compile: str, sabotage: Callable[[], None]
+) -> tuple[str, list[str]]:
     """Kill a run about three times, first in the given phase, then anywhere; resume it to its end."""
     kills: list[str] = []
 
@@ -155,7 +159,9 @@ def forget(what: str) -> Callable[[], None]:
         def restore(job: Any, cursor: Any, tensors: Any) -> Any:
             fresh = torch.get_rng_state()
             kept = {
-                name: value for name, value in tensors.items() if what != "optimiser" or not name.startswith("optim")
+                name: value
+                for name, value in tensors.items()
+                if what != "optimiser" or not name.startswith("optim")
             }
             best = original(job, cursor, kept)
             if what == "rng":

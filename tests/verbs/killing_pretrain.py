@@ -15,15 +15,23 @@ from typing import Any
 from tests.verbs import killing
 from vitruvius.core import files
 from vitruvius.core.config import Flags
-from vitruvius.engine import pretraining
-from vitruvius.verbs import _pretrained, pretrain
+from vitruvius.pretraining import evaluate as pretraining
+from vitruvius.pretraining import finish as _pretrained
+from vitruvius.verbs import pretrain
 
 VIT = ("patch=4", "width=8", "depth=1", "heads=2", "mlp=8", "head_dim=4", "dropout=0.1")
 
 
 def config(kind: str) -> pretrain.Config:
     """A run with everything that could break a resume: noise, masks, mid-epoch checkpoints, dropout, probes."""
-    common: dict[str, Any] = {"data": killing.HERE, "epochs": 2, "batch": 16, "shift": 1, "checkpoint": 4, "threads": 1}
+    common: dict[str, Any] = {
+        "data": killing.HERE,
+        "epochs": 2,
+        "batch": 16,
+        "shift": 1,
+        "checkpoint": 4,
+        "threads": 1,
+    }
     if kind == "vit":
         return pretrain.Config(model="vit", set=VIT, decoder_width=8, decoder_depth=1, probe="adam", **common)
     return pretrain.Config(model="mlp", hidden=(6,), latent=(2, 4), repeats=1, labels=10, **common)

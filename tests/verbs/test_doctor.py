@@ -117,7 +117,9 @@ def test_a_script_that_never_trains_is_said_so(script: Path, capsys: pytest.Capt
 
 
 @pytest.mark.parametrize(("last", "code"), [("sys.exit(5)", 5), ("sys.exit()", 0), ("sys.exit('over')", 1)])
-def test_an_exit_is_the_scripts_own(script: Path, last: str, code: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_exit_is_the_scripts_own(
+    script: Path, last: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     script.write_text(f"{HEALTHY}{last}\n")
     assert main(["doctor", "run", "--json", str(script)]) == code
     shown = capsys.readouterr()
@@ -125,7 +127,9 @@ def test_an_exit_is_the_scripts_own(script: Path, last: str, code: int, capsys: 
     assert ("over" in shown.err) == ("over" in last)
 
 
-def test_an_error_of_the_script_is_shown_with_the_findings(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_of_the_script_is_shown_with_the_findings(
+    script: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     script.write_text(f"{FORGETFUL}1 / 0\n")
     assert main(["doctor", "run", str(script)]) == 1
     shown = capsys.readouterr()
@@ -153,9 +157,15 @@ def test_a_model_is_checked_without_training(script: Path, capsys: pytest.Captur
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("", "which network?"), ("nowhere:x", "No module named 'nowhere'"), ("{}:nothing", "must return (model, loss")],
+    [
+        ("", "which network?"),
+        ("nowhere:x", "No module named 'nowhere'"),
+        ("{}:nothing", "must return (model, loss"),
+    ],
 )
-def test_what_is_no_factory_is_named(script: Path, name: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_factory_is_named(
+    script: Path, name: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     script.write_text(FACTORY)
     assert main(["doctor", "model", *([name.format(script)] if name else [])]) == 2
     assert message in capsys.readouterr().err
@@ -168,7 +178,9 @@ def test_the_guilty_module_is_named_and_the_table_comes_on_request(
     assert main(["doctor", "run", "--table", "--json", str(script)]) == 0
     result = json.loads(capsys.readouterr().out)
     assert set(result) == KEYS | {"tables"}
-    assert [(found["bug"], found["module"]) for found in result["findings"]] == [("accumulation_norm", "body.1")]
+    assert [(found["bug"], found["module"]) for found in result["findings"]] == [
+        ("accumulation_norm", "body.1")
+    ]
     (table,) = result["tables"]
     assert (table["network"], table["modules"], table["failed"]) == ("Net", ["body.1"], None)
     assert [(row["batch"], row["steps"]) for row in table["rows"]] == [(8, 1), (4, 2), (2, 4), (1, 8)]
@@ -183,7 +195,9 @@ def test_a_table_leaves_the_script_as_it_is(script: Path, capsys: pytest.Capture
     assert said[0] == said[1]
 
 
-def test_a_model_has_a_table_of_all_six_combinations(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_has_a_table_of_all_six_combinations(
+    script: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     script.write_text(FACTORY)
     assert main(["doctor", "model", f"{script}:normed", "--table"]) == 0
     out = capsys.readouterr().out

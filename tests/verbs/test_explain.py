@@ -83,7 +83,9 @@ def test_long_words_are_told_once_and_long_vectors_are_cut(capsys: pytest.Captur
     review = spoken(capsys, "paper_review")[1]
     assert "summary: the text of step 2" in review
     assert review.count("The paper asks whether") == 1
-    theory = next(line for line in spoken(capsys, "depth", "--set", "steps=1")[1].splitlines() if "residual₅₆" in line)
+    theory = next(
+        line for line in spoken(capsys, "depth", "--set", "steps=1")[1].splitlines() if "residual₅₆" in line
+    )
     assert theory.rstrip(",").endswith("⋯  1.08012  1]")
 
 
@@ -125,7 +127,10 @@ def test_other_numbers_come_from_flags_and_files(tmp_path: Path, capsys: pytest.
         (["multihed"], "no lesson 'multihed': did you mean 'multihead'?"),
         (["multihead", "--set", "w_qq=1"], "multihead: no field in Question 'w_qq': did you mean 'w_q'?"),
         (["attention_cost", "--set", "heads=4"], "attention_cost: heads 4 does not divide width 6"),
-        (["earth_mover", "--set", "supply=[[0,1]]", "--set", "demand=[[1,2]]"], "supply has mass 1, demand 2"),
+        (
+            ["earth_mover", "--set", "supply=[[0,1]]", "--set", "demand=[[1,2]]"],
+            "supply has mass 1, demand 2",
+        ),
         (["earth_mover", "--question", "nowhere.json"], "nowhere.json: no such file"),
         (["earth_mover", "--question", "LIST"], "a question is an object with fields, not list"),
         (["earth_mover", "--format", "pdf"], "'text', 'markdown', 'latex', 'html' or 'json', got 'pdf'"),
@@ -138,7 +143,9 @@ def test_a_bad_question_gets_one_sentence_and_exit_code_2(
     words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "list.json").write_text("[1]")
-    code, out, err = spoken(capsys, *(str(tmp_path / "list.json") if word == "LIST" else word for word in words))
+    code, out, err = spoken(
+        capsys, *(str(tmp_path / "list.json") if word == "LIST" else word for word in words)
+    )
     assert (code, out) == (2, "")
     assert message in err
     assert len(err.splitlines()) == 1
@@ -154,7 +161,9 @@ def test_a_proof_that_fails_makes_the_exit_code_1(capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.usefixtures("wrong", "few")
-def test_one_proof_that_fails_among_all_lessons_makes_the_exit_code_1(capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_proof_that_fails_among_all_lessons_makes_the_exit_code_1(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert spoken(capsys, "--all", "--json")[0] == 1
 
 
@@ -171,7 +180,9 @@ def test_a_file_has_its_pictures_beside_it(
     assert sign in path.read_text()
 
 
-def test_text_and_json_files_hold_what_the_terminal_shows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_and_json_files_hold_what_the_terminal_shows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for format, name in (("text", "earth_mover.txt"), ("json", "earth_mover.json")):
         assert spoken(capsys, "earth_mover", "--format", format, "--out", str(tmp_path))[0] == 0
         shown = spoken(capsys, "earth_mover", "--format", format)[1]
@@ -188,7 +199,11 @@ def test_a_path_that_cannot_be_written_is_named(tmp_path: Path, capsys: pytest.C
 
 @pytest.mark.usefixtures("few")
 def test_all_lessons_become_one_page_to_browse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert spoken(capsys, "--all", "--format", "html", "--out", str(tmp_path / "site"), "--quiet") == (0, "", "")
+    assert spoken(capsys, "--all", "--format", "html", "--out", str(tmp_path / "site"), "--quiet") == (
+        0,
+        "",
+        "",
+    )
     page = (tmp_path / "site" / "index.html").read_text()
     for name in FEW:
         assert f'<section id="{name.replace("_", "-")}">' in page

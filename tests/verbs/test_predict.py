@@ -17,8 +17,32 @@ TOY = f"{Path(__file__).parent / 'killing.py'}:toy"
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a run that tells bright left halves from bright right ones, and two such images."""
     root = tmp_path_factory.mktemp("predict")
-    words = ["--data", TOY, "--set", "patch=4", "width=8", "depth=2", "heads=2", "mlp=8", "head_dim=4", "dropout=0"]
-    words += ["--epochs", "20", "--batch", "16", "--lr", "0.01", "--warmup", "3", "--shift", "0", "--threads", "1"]
+    words = [
+        "--data",
+        TOY,
+        "--set",
+        "patch=4",
+        "width=8",
+        "depth=2",
+        "heads=2",
+        "mlp=8",
+        "head_dim=4",
+        "dropout=0",
+    ]
+    words += [
+        "--epochs",
+        "20",
+        "--batch",
+        "16",
+        "--lr",
+        "0.01",
+        "--warmup",
+        "3",
+        "--shift",
+        "0",
+        "--threads",
+        "1",
+    ]
     threads = torch.get_num_threads()
     assert main(["train", *words, "--name", "halves", "--runs", str(root), "--quiet"]) == 0
     torch.set_num_threads(threads)

@@ -16,8 +16,8 @@ from safetensors.torch import load_file
 from vitruvius.cli import main
 from vitruvius.core import files
 from vitruvius.core.errors import UserError
-from vitruvius.engine import checkpoint
-from vitruvius.verbs import _pretrained
+from vitruvius.pretraining import finish as _pretrained
+from vitruvius.training import checkpoint
 from vitruvius.verbs import pretrain as verb
 
 HERE = Path(__file__).parent
@@ -47,7 +47,20 @@ def one_class(**options):
 def nothing(**options):
     return make(classes=("no", "yes"), count=0)
 """
-PLAIN = ["--latent", "2,3,8", "--repeats", "2", "--epochs", "3", "--batch", "20", "--lr", "0.02", "--threads", "1"]
+PLAIN = [
+    "--latent",
+    "2,3,8",
+    "--repeats",
+    "2",
+    "--epochs",
+    "3",
+    "--batch",
+    "20",
+    "--lr",
+    "0.02",
+    "--threads",
+    "1",
+]
 SMALL = ["--set", "patch=4", "width=8", "depth=1", "heads=2", "mlp=8", "head_dim=4", "--decoder-width", "8"]
 
 
@@ -92,15 +105,33 @@ def test_a_grid_leaves_everything_a_person_looks_for(
     result = json.loads(capsys.readouterr().out)
     folder = tmp_path / "pretrain" / "a"
     assert {path.name for path in folder.iterdir()} >= {
-        *("config.json", "records.jsonl", "log.csv", "result.json", "manifest.json", "model.safetensors", "model.json"),
-        *("loss.png", "accuracy.png", "angles.png", "report.html", "README.md", "submission_log.json", "state"),
+        *(
+            "config.json",
+            "records.jsonl",
+            "log.csv",
+            "result.json",
+            "manifest.json",
+            "model.safetensors",
+            "model.json",
+        ),
+        *(
+            "loss.png",
+            "accuracy.png",
+            "angles.png",
+            "report.html",
+            "README.md",
+            "submission_log.json",
+            "state",
+        ),
     }
     kinds = [(row["objective"], row["latent"]) for row in result["outcomes"]]
     assert kinds == [(o, k) for o in ("reconstruct", "denoise", "mask") for k in (2, 3, 8)]
     points = [line for line in files.read_lines(folder / "records.jsonl") if line["kind"] == "points"]
     assert [line["epoch"] for line in points] == [0, 1, 2, 3]
     assert all(len(line["points"]) == 18 for line in points)
-    assert all(len(p["train_losses"]) == (10 if line["epoch"] else 0) for line in points for p in line["points"])
+    assert all(
+        len(p["train_losses"]) == (10 if line["epoch"] else 0) for line in points for p in line["points"]
+    )
     assert len((folder / "log.csv").read_text().splitlines()) == 1 + 4 * 18
     manifest = files.read_json(folder / "manifest.json")
     assert all(files.sha256(folder / name) == known for name, known in manifest["files"].items())
@@ -115,7 +146,17 @@ def test_a_grid_leaves_everything_a_person_looks_for(
 def test_a_linear_grid_reaches_pca_says_so_and_answers_the_question(
     tmp_path: Path, vectors: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["--data", f"{vectors}:labelled", *PLAIN, "--epochs", "60", "--objective", "reconstruct", "--repeats", "1"]
+    words = [
+        "--data",
+        f"{vectors}:labelled",
+        *PLAIN,
+        "--epochs",
+        "60",
+        "--objective",
+        "reconstruct",
+        "--repeats",
+        "1",
+    ]
     assert pretrain(tmp_path, *words, "--name", "a") == 0
     shown = capsys.readouterr()
     assert "All trainings of reconstruct are within 0.5 % of the optimum." in shown.out
@@ -138,15 +179,36 @@ def test_a_linear_grid_reaches_pca_says_so_and_answers_the_question(
 def test_training_that_has_not_converged_is_named(
     tmp_path: Path, vectors: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["--data", f"{vectors}:labelled", *PLAIN, "--epochs", "1", "--objective", "reconstruct", "--latent", "3"]
+    words = [
+        "--data",
+        f"{vectors}:labelled",
+        *PLAIN,
+        "--epochs",
+        "1",
+        "--objective",
+        "reconstruct",
+        "--latent",
+        "3",
+    ]
     assert pretrain(tmp_path, *words) == 0
     assert (
-        "Not converged, more than 0.5 % above the optimum: reconstruct, latent 3 (repeat 0)" in capsys.readouterr().out
+        "Not converged, more than 0.5 % above the optimum: reconstruct, latent 3 (repeat 0)"
+        in capsys.readouterr().out
     )
 
 
 def test_a_penalty_is_shown_beside_its_closed_form(tmp_path: Path, vectors: str) -> None:
-    words = ["--data", f"{vectors}:labelled", *PLAIN, "--epochs", "50", "--objective", "reconstruct", "--latent", "2"]
+    words = [
+        "--data",
+        f"{vectors}:labelled",
+        *PLAIN,
+        "--epochs",
+        "50",
+        "--objective",
+        "reconstruct",
+        "--latent",
+        "2",
+    ]
     words += ["--l2", "1", "--lr", "0.05", "--schedule", "cosine", "--repeats", "1", "--probe", "none"]
     assert pretrain(tmp_path, *words, "--name", "a", "--quiet") == 0
     (found,) = files.read_json(tmp_path / "pretrain" / "a" / "result.json")["certificates"]
@@ -157,7 +219,9 @@ def test_a_penalty_is_shown_beside_its_closed_form(tmp_path: Path, vectors: str)
     assert "its closed-form optimum" in (tmp_path / "pretrain" / "a" / "report.html").read_text()
 
 
-def test_unlabelled_samples_are_welcome(tmp_path: Path, vectors: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unlabelled_samples_are_welcome(
+    tmp_path: Path, vectors: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert pretrain(tmp_path, "--data", f"{vectors}:unlabelled", *PLAIN, "--name", "a") == 0
     assert "the probe is left out: vectors has no labels" in capsys.readouterr().err
     result = files.read_json(tmp_path / "pretrain" / "a" / "result.json")
@@ -168,20 +232,51 @@ def test_unlabelled_samples_are_welcome(tmp_path: Path, vectors: str, capsys: py
 @pytest.mark.usefixtures("undrawn")
 def test_small_layers_are_left_to_one_thread(tmp_path: Path, vectors: str) -> None:
     torch.set_num_threads(2)
-    words = ["--data", f"{vectors}:labelled", *PLAIN, "--epochs", "1", "--threads", "0", "--name", "a", "--quiet"]
+    words = [
+        "--data",
+        f"{vectors}:labelled",
+        *PLAIN,
+        "--epochs",
+        "1",
+        "--threads",
+        "0",
+        "--name",
+        "a",
+        "--quiet",
+    ]
     assert pretrain(tmp_path, *words) == 0
     assert files.read_json(tmp_path / "pretrain" / "a" / "manifest.json")["environment"]["threads"] == 1
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_one_class_leaves_the_probe_out_too(tmp_path: Path, vectors: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_class_leaves_the_probe_out_too(
+    tmp_path: Path, vectors: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert pretrain(tmp_path, "--data", f"{vectors}:one_class", *PLAIN, "--epochs", "1") == 0
     assert "100 validation samples are of fewer than two classes" in capsys.readouterr().err
 
 
 def test_an_mlp_on_images_draws_reconstructions_that_look_like_them(tmp_path: Path) -> None:
-    words = ["--data", TOY, "--model", "mlp", "--hidden", "16", "--latent", "4", "--repeats", "1", "--threads", "1"]
-    assert pretrain(tmp_path, *words, "--epochs", "30", "--lr", "0.01", "--batch", "16", "--name", "a", "--quiet") == 0
+    words = [
+        "--data",
+        TOY,
+        "--model",
+        "mlp",
+        "--hidden",
+        "16",
+        "--latent",
+        "4",
+        "--repeats",
+        "1",
+        "--threads",
+        "1",
+    ]
+    assert (
+        pretrain(
+            tmp_path, *words, "--epochs", "30", "--lr", "0.01", "--batch", "16", "--name", "a", "--quiet"
+        )
+        == 0
+    )
     folder = tmp_path / "pretrain" / "a"
     assert (folder / "reconstructions.png").stat().st_size > 1000
     assert files.read_json(folder / "submission_log.json")["train2"]["hparams"]["hidden_dims"] == [16, 4]
@@ -191,14 +286,38 @@ def test_an_mlp_on_images_draws_reconstructions_that_look_like_them(tmp_path: Pa
 
 @pytest.mark.parametrize("objective", ["mask", "denoise"])
 def test_a_vit_is_pretrained_probed_and_fine_tuned(tmp_path: Path, objective: str) -> None:
-    words = ["--data", TOY, "--model", "vit", *SMALL, "--objective", objective, "--epochs", "2", "--threads", "1"]
+    words = [
+        "--data",
+        TOY,
+        "--model",
+        "vit",
+        *SMALL,
+        "--objective",
+        objective,
+        "--epochs",
+        "2",
+        "--threads",
+        "1",
+    ]
     assert pretrain(tmp_path, *words, "--normalise", "--batch", "16", "--name", "v", "--quiet") == 0
     folder = tmp_path / "pretrain" / "v"
     weights = load_file(folder / "model.safetensors")
     assert not any(name.startswith(("head", "draw", "mask_token")) for name in weights)
     assert (folder / "reconstructions.png").exists()
     assert not (folder / "submission_log.json").exists()
-    fine = ["--data", TOY, *SMALL[:-2], "--init", str(folder), "--lr", "1e-30", "--epochs", "1", "--threads", "1"]
+    fine = [
+        "--data",
+        TOY,
+        *SMALL[:-2],
+        "--init",
+        str(folder),
+        "--lr",
+        "1e-30",
+        "--epochs",
+        "1",
+        "--threads",
+        "1",
+    ]
     assert main(["train", *fine, "--name", "t", "--runs", str(tmp_path), "--quiet"]) == 0
     tuned = load_file(tmp_path / "train" / "t" / "model.safetensors")
     assert all(torch.allclose(tuned[name], value) for name, value in weights.items())
@@ -243,7 +362,17 @@ def _content(folder: Path) -> list[Any]:
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_signal_saves_and_leaves(tmp_path: Path, vectors: str) -> None:
-    words = ["--data", f"{vectors}:labelled", *PLAIN, "--epochs", "100000", "--name", "a", "--runs", str(tmp_path)]
+    words = [
+        "--data",
+        f"{vectors}:labelled",
+        *PLAIN,
+        "--epochs",
+        "100000",
+        "--name",
+        "a",
+        "--runs",
+        str(tmp_path),
+    ]
     command = [sys.executable, "-m", "vitruvius", "pretrain", *words]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     state = tmp_path / "pretrain" / "a" / "state"
@@ -306,7 +435,17 @@ def test_a_fault_in_a_users_own_objective_is_told_as_such(
 def test_a_run_that_is_stopped_within_an_epoch_is_judged_as_it_is(
     tmp_path: Path, vectors: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["--data", f"{vectors}:labelled", *PLAIN, "--latent", "2", "--objective", "reconstruct", "--name", "a"]
+    words = [
+        "--data",
+        f"{vectors}:labelled",
+        *PLAIN,
+        "--latent",
+        "2",
+        "--objective",
+        "reconstruct",
+        "--name",
+        "a",
+    ]
     assert pretrain(tmp_path, *words, "--time-limit", "0.001") == 0
     assert "stopped by the time limit after step 1, in epoch 1: --resume goes on" in capsys.readouterr().err
     result = files.read_json(tmp_path / "pretrain" / "a" / "result.json")
@@ -322,7 +461,10 @@ def test_a_run_that_is_stopped_within_an_epoch_is_judged_as_it_is(
         (["--model", "vit"], "(8,) are not square images; a ViT needs those"),
         (["--shift", "2"], "--shift 2: vectors has no images"),
         (["--objective", "denois"], "no objective 'denois': did you mean 'denoise'?"),
-        (["--objective", "classify"], "--objective classify: it needs labels; choose from denoise, mask, reconstruct"),
+        (
+            ["--objective", "classify"],
+            "--objective classify: it needs labels; choose from denoise, mask, reconstruct",
+        ),
         (["--latent", "0,5"], "latent 0,5: sizes are 1 to"),
         (["--latent", "5,5"], "latent 5,5: name each one once"),
         (["--labels", "500"], "--labels 500: there are 100 labelled samples"),
@@ -345,7 +487,9 @@ def test_what_cannot_be_done_is_said_in_a_sentence(
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_a_resume_cannot_become_another_run(tmp_path: Path, vectors: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_resume_cannot_become_another_run(
+    tmp_path: Path, vectors: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = ["--data", f"{vectors}:labelled", *PLAIN, "--epochs", "1"]
     assert pretrain(tmp_path, *words, "--name", "a", "--quiet") == 0
     capsys.readouterr()
@@ -366,7 +510,16 @@ def test_an_own_objective_joins_the_grid(tmp_path: Path, vectors: str) -> None:
         "    return Loss((model(batch.x) - batch.x).abs().sum(1).mean())\n"
     )
     own = f"{tmp_path / 'mine.py'}:absolute"
-    words = ["--data", f"{vectors}:labelled", *PLAIN, "--objective", f"reconstruct,{own}", "--name", "a", "--quiet"]
+    words = [
+        "--data",
+        f"{vectors}:labelled",
+        *PLAIN,
+        "--objective",
+        f"reconstruct,{own}",
+        "--name",
+        "a",
+        "--quiet",
+    ]
     assert pretrain(tmp_path, *words) == 0
     rows = files.read_json(tmp_path / "pretrain" / "a" / "result.json")["outcomes"]
     assert {row["objective"] for row in rows} == {"reconstruct", own}

@@ -13,8 +13,8 @@ from vitruvius import datasets
 from vitruvius.cli import main
 from vitruvius.core import files
 from vitruvius.core.config import Flags
-from vitruvius.engine import encoders
 from vitruvius.nn.autoencoder import build
+from vitruvius.pretraining import features as encoders
 from vitruvius.verbs import probe as verb
 
 TOY = f"{Path(__file__).parent / 'killing.py'}:toy"
@@ -59,8 +59,28 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("probe")
     (root / "own.py").write_text(OWN)
     threads = torch.get_num_threads()
-    vectors = ["--data", f"{root / 'own.py'}:two", "--latent", "2,9", "--repeats", "1", "--objective", "denoise"]
-    small = ["--data", TOY, "--set", "patch=4", "width=8", "depth=1", "heads=2", "mlp=8", "head_dim=4", "dropout=0"]
+    vectors = [
+        "--data",
+        f"{root / 'own.py'}:two",
+        "--latent",
+        "2,9",
+        "--repeats",
+        "1",
+        "--objective",
+        "denoise",
+    ]
+    small = [
+        "--data",
+        TOY,
+        "--set",
+        "patch=4",
+        "width=8",
+        "depth=1",
+        "heads=2",
+        "mlp=8",
+        "head_dim=4",
+        "dropout=0",
+    ]
     quick = ["--epochs", "1", "--threads", "1", "--runs", str(root), "--quiet"]
     assert main(["pretrain", *vectors, "--seed", "3", *quick, "--name", "grid"]) == 0
     assert main(["pretrain", "--model", "vit", *small, *quick, "--name", "masked"]) == 0
@@ -110,7 +130,9 @@ def test_the_untrained_encoder_is_the_one_that_training_started_from(root: Path)
 
 
 @pytest.mark.parametrize("run", ["masked", "classifier"])
-def test_the_features_of_a_vit_are_probed_too(root: Path, run: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_features_of_a_vit_are_probed_too(
+    root: Path, run: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     found = rows(root, capsys, run, "--labels", "20", "--draws", "2", "--name", f"vit-{run}")
     assert list(found) == ["raw", "pca:8", run, "untrained"]
     assert found["raw"]["mean"] > 0.9
@@ -130,8 +152,20 @@ def test_the_data_of_a_run_are_drawn_as_it_drew_them_also_when_they_are_named(ro
 
 
 @pytest.mark.parametrize("method", ["lbfgs", "adam", "knn"])
-def test_every_method_reads_what_is_there(root: Path, method: str, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["pca:3", "--data", f"{root / 'own.py'}:two", "--labels", "100", "--draws", "2", "--method", method]
+def test_every_method_reads_what_is_there(
+    root: Path, method: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [
+        "pca:3",
+        "--data",
+        f"{root / 'own.py'}:two",
+        "--labels",
+        "100",
+        "--draws",
+        "2",
+        "--method",
+        method,
+    ]
     found = rows(root, capsys, *words, "--name", f"by-{method}")
     assert list(found) == ["raw", "pca:3"]
     assert found["pca:3"]["mean"] > 0.8
@@ -151,7 +185,10 @@ def test_recipes_are_chosen_on_validation_samples(root: Path, capsys: pytest.Cap
     found = rows(root, capsys, *words, "--on", "validation", "--name", "validated")
     assert list(found) == ["raw", "pca:3", "untrained:mlp-5-3"]
     protocol = files.read_json(root / "probe" / "validated" / "result.json")["protocol"]
-    assert "2 draws, classes in proportion, of 50 training labels, counted on the 40 validation samples" in protocol
+    assert (
+        "2 draws, classes in proportion, of 50 training labels, counted on the 40 validation samples"
+        in protocol
+    )
 
 
 def test_the_same_seed_draws_the_same_labels(root: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from vitruvius.core import files, plugins, tables
+from vitruvius.arch import tables
+from vitruvius.core import files, plugins
 from vitruvius.core.config import Flags
 from vitruvius.core.errors import Interrupted, UserError
 from vitruvius.core.records import Progress
@@ -53,7 +54,9 @@ def ranked(flags: Flags = Flags(name="a"), **fields: Any) -> rank.Result:
 
 def outcome(result: rank.Result) -> dict[str, Any]:
     """What must not depend on when and where it was computed."""
-    return result.model_dump(mode="json", exclude={"seconds": True, "run": True, "config": {"spread", "workers"}})
+    return result.model_dump(
+        mode="json", exclude={"seconds": True, "run": True, "config": {"spread", "workers"}}
+    )
 
 
 def lines(name: str = "a") -> list[dict[str, Any]]:
@@ -76,7 +79,9 @@ def test_the_result_has_networks_in_order_and_an_evaluation_per_score(folder: Pa
     assert set(result["best"]["snip"]) <= {net["name"] for net in NETS}
 
 
-def test_accuracies_are_read_after_the_last_score_is_on_disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_accuracies_are_read_after_the_last_score_is_on_disk(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     on_disk: list[int] = []
     read = tables.accuracies
 
@@ -122,11 +127,20 @@ def test_rows_without_an_accuracy_are_scored_but_not_judged(folder: Path) -> Non
 
 
 def test_several_columns_are_judged_each(folder: Path) -> None:
-    write(NETS, [0.5] * 10, other_acc=[0.01 * index for index in range(10)], group=[1] * 10, top1=[0.1] * 9 + [0.2])
+    write(
+        NETS,
+        [0.5] * 10,
+        other_acc=[0.01 * index for index in range(10)],
+        group=[1] * 10,
+        top1=[0.1] * 9 + [0.2],
+    )
     result = ranked()
     assert list(result.evaluation) == ["accuracy", "other_acc"]
     assert result.evaluation["accuracy"]["snip"]["verdict"].startswith("no signal")
-    assert result.archs[0].accuracy == {"accuracy": 0.5, "other_acc": 0.01 * names().index(result.archs[0].name)}
+    assert result.archs[0].accuracy == {
+        "accuracy": 0.5,
+        "other_acc": 0.01 * names().index(result.archs[0].name),
+    }
     one = ranked(Flags(name="b"), accuracy="top1")
     assert one.evaluation["snip"]["archs"] == 10
     with pytest.raises(UserError, match="'top2': did you mean 'top1'"):
@@ -171,7 +185,9 @@ def test_a_score_that_was_lost_is_computed_again(folder: Path) -> None:
     whole = ranked()
     path = Path("runs/rank/a/records.jsonl")
     content = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join([*content[:4], *content[5:-1], content[-1][:40]]))  # one line gone, the last one torn
+    path.write_bytes(
+        b"".join([*content[:4], *content[5:-1], content[-1][:40]])
+    )  # one line gone, the last one torn
     Path("runs/rank/a/result.json").write_text("{}")
     assert outcome(ranked()) == outcome(whole)
     assert sorted(line["key"] for line in lines()) == sorted(json.loads(line)["key"] for line in content)
@@ -179,14 +195,27 @@ def test_a_score_that_was_lost_is_computed_again(folder: Path) -> None:
 
 def test_a_finished_run_is_shown_again_without_torch_within_a_second(folder: Path) -> None:
     whole = ranked()
-    words = ["rank", "--archs", "nets.json", "--data", "noise:1x8x8", "--batch", "4", "--seeds", "2", "--json"]
+    words = [
+        "rank",
+        "--archs",
+        "nets.json",
+        "--data",
+        "noise:1x8x8",
+        "--batch",
+        "4",
+        "--seeds",
+        "2",
+        "--json",
+    ]
     program = (
         "import sys, time\nfrom vitruvius.cli import main\n"
         f"code = main({[*words, '--name', 'a']!r})\nassert 'torch' not in sys.modules\n"
         "sys.stderr.write(f'{code} {time.process_time()}')"
     )
     home = {**os.environ, "PYTHONPATH": str(plugins.PACKAGE.parent)}
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=home)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=home
+    )
     code, seconds = done.stderr.split()
     assert code == "0"
     assert float(seconds) < 1
@@ -232,7 +261,10 @@ def test_a_bad_request_leaves_no_folder(folder: Path) -> None:
         ({"batch": 100_000}, "batch must be"),
         ({"batch": 5_000}, "batch 5000: noise:1x8x8/10 has 512 training images"),
         ({"archs": "mnist", "data": "mnist", "accuracy": "acc"}, "only a table of networks has accuracies"),
-        ({"data": "noise:1x6x6"}, "entry 1: patch 4 does not divide image 6; noise:1x6x6/10 has images of 1x6x6"),
+        (
+            {"data": "noise:1x6x6"},
+            "entry 1: patch 4 does not divide image 6; noise:1x6x6/10 has images of 1x6x6",
+        ),
     ]
     files.write_json(Path("percent.json"), [{**NETS[0], "accuracy": 0.9}, {**NETS[1], "accuracy": 85.0}])
     huge = {"patch": 4, "depth": 64, "width": 2**17}
@@ -285,7 +317,14 @@ def test_the_run_folder_holds_what_people_look_at(pictured: Path) -> None:
     write(NETS, [0.5 + 0.01 * index for index in range(10)], **{"../odd acc": [0.3] * 10})
     ranked(seeds=1, batch=2)
     found = {path.name for path in Path("runs/rank/a").iterdir()}
-    assert {"scores.csv", "result.json", "ranking.png", "ranking-_odd_acc.png", "report.html", "manifest.json"} <= found
+    assert {
+        "scores.csv",
+        "result.json",
+        "ranking.png",
+        "ranking-_odd_acc.png",
+        "report.html",
+        "manifest.json",
+    } <= found
     assert Path("runs/rank/a/ranking.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -16,12 +16,26 @@ from safetensors.torch import load_file
 
 from vitruvius.cli import main
 from vitruvius.core import files
-from vitruvius.engine import device
+from vitruvius.training import device
 
 HERE = Path(__file__).parent
 TOY = f"{HERE / 'killing.py'}:toy"
 SMALL = ["--set", "patch=4", "width=8", "depth=1", "heads=2", "mlp=8", "head_dim=4"]
-PLAIN = ["--data", TOY, *SMALL, "--batch", "16", "--warmup", "3", "--shift", "1", "--threads", "1", "--checkpoint", "2"]
+PLAIN = [
+    "--data",
+    TOY,
+    *SMALL,
+    "--batch",
+    "16",
+    "--warmup",
+    "3",
+    "--shift",
+    "1",
+    "--threads",
+    "1",
+    "--checkpoint",
+    "2",
+]
 
 
 @pytest.fixture(autouse=True)
@@ -43,18 +57,38 @@ def killing(*words: str, timeout: int = 600) -> dict[str, Any]:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def test_a_run_leaves_everything_a_person_looks_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_leaves_everything_a_person_looks_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert train(tmp_path, *PLAIN, "--epochs", "12", "--lr", "0.01", "--name", "a", "--json") == 0
     result = json.loads(capsys.readouterr().out)
     folder = tmp_path / "train" / "a"
     assert {path.name for path in folder.iterdir()} >= {
-        *("config.json", "records.jsonl", "log.csv", "result.json", "manifest.json", "model.safetensors", "model.json"),
+        *(
+            "config.json",
+            "records.jsonl",
+            "log.csv",
+            "result.json",
+            "manifest.json",
+            "model.safetensors",
+            "model.json",
+        ),
         *("curves.png", "confusion.png", "report.html", "README.md", "state"),
     }
     assert result == json.loads((folder / "result.json").read_text())
     assert result["test_accuracy"] >= 0.9
-    assert result["params"] == sum(value.numel() for value in load_file(folder / "model.safetensors").values())
-    assert {"test_loss", "val_accuracy", "epochs", "seconds", "images_per_second", "seed", "run"} <= result.keys()
+    assert result["params"] == sum(
+        value.numel() for value in load_file(folder / "model.safetensors").values()
+    )
+    assert {
+        "test_loss",
+        "val_accuracy",
+        "epochs",
+        "seconds",
+        "images_per_second",
+        "seed",
+        "run",
+    } <= result.keys()
     manifest = json.loads((folder / "manifest.json").read_text())
     assert all(files.sha256(folder / name) == known for name, known in manifest["files"].items())
     assert json.loads((folder / "config.json").read_text())["compile"] == "off"
@@ -169,7 +203,9 @@ def test_a_damaged_checkpoint_is_noticed_and_the_one_before_is_used(
     assert files.sha256(tmp_path / "train" / "a" / "model.safetensors") == whole
 
 
-def test_with_no_good_checkpoint_left_the_files_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_with_no_good_checkpoint_left_the_files_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert train(tmp_path, *PLAIN, "--epochs", "1", "--name", "a", "--quiet") == 0
     for path in (tmp_path / "train" / "a" / "state").glob("*.safetensors"):
         damage(path, "flipped")
@@ -203,7 +239,10 @@ def test_a_full_disk_is_one_line_and_the_older_state_stays(
 def test_a_signal_saves_and_leaves(tmp_path: Path, number: int, code: int) -> None:
     words = [*PLAIN, "--epochs", "100000", "--name", "a", "--runs", str(tmp_path)]
     process = subprocess.Popen(
-        [sys.executable, "-m", "vitruvius", "train", *words], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "vitruvius", "train", *words],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     state = tmp_path / "train" / "a" / "state"
     deadline = time.monotonic() + 60
@@ -265,7 +304,9 @@ def test_two_processes_train_as_one(tmp_path: Path) -> None:
         timeout=200,
         env=environment,
     )
-    states = [sorted((tmp_path / "train" / name / "state").glob("*.safetensors"))[-1] for name in ("one", "two")]
+    states = [
+        sorted((tmp_path / "train" / name / "state").glob("*.safetensors"))[-1] for name in ("one", "two")
+    ]
     assert states[0].name == states[1].name == "000000020-00004.safetensors"
     one, two = map(load_file, states)
     for name in one:
@@ -285,7 +326,28 @@ def test_a_tiny_vit_learns_a_slice_of_mnist(tmp_path: Path, capsys: pytest.Captu
         "    return dataclasses.replace(data, name='mnist (slice)', train=cut(data.train, 5000),\n"
         "        validation=cut(data.validation, 500), test=cut(data.test, 1000))\n"
     )
-    words = ["--data", f"{tmp_path / 'mine.py'}:slice", "--arch", "mnist-slim", "--set", "depth=2", "dropout=0"]
-    words += ["--epochs", "8", "--batch", "32", "--warmup", "100", "--lr", "0.002", "--shift", "1", "--threads", "1"]
+    words = [
+        "--data",
+        f"{tmp_path / 'mine.py'}:slice",
+        "--arch",
+        "mnist-slim",
+        "--set",
+        "depth=2",
+        "dropout=0",
+    ]
+    words += [
+        "--epochs",
+        "8",
+        "--batch",
+        "32",
+        "--warmup",
+        "100",
+        "--lr",
+        "0.002",
+        "--shift",
+        "1",
+        "--threads",
+        "1",
+    ]
     assert train(tmp_path, *words, "--json") == 0
     assert json.loads(capsys.readouterr().out)["test_accuracy"] >= 0.90

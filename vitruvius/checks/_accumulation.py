@@ -40,7 +40,12 @@ def tables(trace: Trace) -> list[Table]:
     """
     found = []
     for example in trace.examples:
-        if example.args and isinstance(example.args[0], Tensor) and example.args[0].dim() and len(example.args[0]) > 1:
+        if (
+            example.args
+            and isinstance(example.args[0], Tensor)
+            and example.args[0].dim()
+            and len(example.args[0]) > 1
+        ):
             try:
                 with torch.random.fork_rng(devices=[]), torch.enable_grad():
                     found.append(_table(example, _is_normalised(trace, example)))

@@ -36,7 +36,11 @@ class Specimen:
 
 def specimens(examples: list[Example], fits: Callable[[Example], bool]) -> list[Specimen]:
     """Copies of the networks whose first input is a tensor with rows, and that fit."""
-    plain = [found for found in examples if found.args and isinstance(found.args[0], Tensor) and found.args[0].dim()]
+    plain = [
+        found
+        for found in examples
+        if found.args and isinstance(found.args[0], Tensor) and found.args[0].dim()
+    ]
     return [Specimen(found) for found in plain if len(found.args[0]) > 1 and fits(found)]
 
 

@@ -8,7 +8,9 @@ from vitruvius.checks import Trace
 
 def named(trace: Trace, path: str) -> str | None:
     """The path itself if a network that was trained has such a module, otherwise None."""
-    return path if path and any(path in dict(found.model.named_modules()) for found in trace.examples) else None
+    return (
+        path if path and any(path in dict(found.model.named_modules()) for found in trace.examples) else None
+    )
 
 
 def holding(parameters: Sequence[str]) -> str | None:

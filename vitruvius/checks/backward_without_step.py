@@ -25,8 +25,14 @@ def backward_without_step(trace: Trace) -> Iterator[Finding]:
         idle = [parameter for parameter in known if parameter.reached]
         still = not any(parameter.changed for parameter in known)
         if event["optimiser"] not in stepped and idle and still and len(backwards) > 2:
-            zeroings = [zero.where for zero in trace.of("zero_grad") if zero["optimiser"] == event["optimiser"]]
-            reaching = [back for back in backwards if back["graph"] and back["graph"].leaves & set(event["parameters"])]
+            zeroings = [
+                zero.where for zero in trace.of("zero_grad") if zero["optimiser"] == event["optimiser"]
+            ]
+            reaching = [
+                back
+                for back in backwards
+                if back["graph"] and back["graph"].leaves & set(event["parameters"])
+            ]
             yield Finding(
                 where=(reaching or backwards)[0].where,
                 also=(event.where, *zeroings),

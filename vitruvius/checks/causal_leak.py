@@ -19,7 +19,9 @@ for step in range(6):
     loss.backward()
     optimizer.step()
 """
-HEALTHY = SICK.replace("torch.nn.TransformerEncoderLayer(8, 2, 8, 0.0, batch_first=True)", "torch.nn.Linear(8, 8)")
+HEALTHY = SICK.replace(
+    "torch.nn.TransformerEncoderLayer(8, 2, 8, 0.0, batch_first=True)", "torch.nn.Linear(8, 8)"
+)
 
 
 def causal_leak(trace: Trace) -> Iterator[Finding]:

@@ -27,13 +27,19 @@ def double_softmax(trace: Trace) -> Iterator[Finding]:
         here = [event for event in looked if event.where == line]
         for fact, what in (("probabilities", "softmax"), ("logarithms", "log-softmax")):
             if all(event[fact] for event in here):
-                yield _finding(line, f"in all {len(here)} batches looked at, every row is a {what} already", what)
+                yield _finding(
+                    line, f"in all {len(here)} batches looked at, every row is a {what} already", what
+                )
                 return
-    twice = [event for event in trace.of("backward") if event["graph"] is not None and event["graph"].sigmoid_twice]
+    twice = [
+        event for event in trace.of("backward") if event["graph"] is not None and event["graph"].sigmoid_twice
+    ]
     if twice:
         losses = [e for e in trace.of("criterion") if e["name"] == "binary_cross_entropy_with_logits"]
         where = losses[0].where if losses else twice[0].where
-        yield _finding(where, "the scores of binary_cross_entropy_with_logits come out of a sigmoid", "sigmoid")
+        yield _finding(
+            where, "the scores of binary_cross_entropy_with_logits come out of a sigmoid", "sigmoid"
+        )
 
 
 def _finding(where: str, evidence: str, what: str) -> Finding:

@@ -25,7 +25,11 @@ def leftover_dropped(trace: Trace) -> Iterator[Finding]:
     """Gradients of fewer micro-batches than usual that were zeroed before any step."""
     for group in accumulations(trace):
         lost = [event for event in trace.of("dropped") if event["optimiser"] == group.optimiser]
-        lost = [event for event in lost if set(event["lines"]) == {group.line} and len(event["lines"]) < group.size]
+        lost = [
+            event
+            for event in lost
+            if set(event["lines"]) == {group.line} and len(event["lines"]) < group.size
+        ]
         if lost:
             yield Finding(
                 where=group.line,

@@ -30,7 +30,11 @@ def mixed_rows(trace: Trace) -> Iterator[Finding]:
         before = specimen.output(x)
         if before.dim() < 1 or len(before) != len(x):
             continue
-        mixed = [row for row in (0, len(x) - 1) if moved(before[row], specimen.output(_others_changed(x, row))[row])]
+        mixed = [
+            row
+            for row in (0, len(x) - 1)
+            if moved(before[row], specimen.output(_others_changed(x, row))[row])
+        ]
         if mixed and not _is_time_major(specimen):
             yield Finding(
                 where=specimen.example.where,
@@ -47,7 +51,11 @@ def mixed_rows(trace: Trace) -> Iterator[Finding]:
 def _has_rows(example: Example, steps: int) -> bool:
     """Targets say which axis counts rows; a single batch that always comes again may be one graph or one set."""
     rows = len(example.args[0])
-    return (example.batches > 2 or not steps) and example.target_shape[:1] in ((rows,), ()) and len(example.args) == 1
+    return (
+        (example.batches > 2 or not steps)
+        and example.target_shape[:1] in ((rows,), ())
+        and len(example.args) == 1
+    )
 
 
 def _others_changed(x: torch.Tensor, row: int) -> torch.Tensor:

@@ -22,7 +22,9 @@ HEALTHY = SICK.replace("for epoch in range(4):\n    optimizer", "optimizer").rep
 def optimiser_recreated(trace: Trace) -> Iterator[Finding]:
     """Optimisers with a memory that are made again and again, at one line, for the same parameters."""
     used = {event["optimiser"] for event in trace.of("step")}
-    used -= {event["optimiser"] for event in trace.of("restarted")}  # folds and restarts begin with other weights
+    used -= {
+        event["optimiser"] for event in trace.of("restarted")
+    }  # folds and restarts begin with other weights
     made = [event for event in trace.of("optimiser") if event["momentum"] and event["optimiser"] in used]
     for line, keys in dict.fromkeys((event.where, event["parameters"]) for event in made):
         times = sum(event.where == line and event["parameters"] == keys for event in made)

@@ -57,8 +57,14 @@ def _attends(example: Example) -> bool:
     attention = any("attention" in name or "attn" in name or "transformer" in name for name in names)
     named = any("attn" in path or "att" in path.split(".") for path, _ in example.model.named_modules())
     x = example.args[0]
-    tokens = x.dim() == 2 and not x.is_floating_point() and any(isinstance(m, nn.Embedding) for m in _parts(example))
-    return (attention or named) and len(example.args) == 1 and (x.dim() == 4 or tokens) and not example.shifted
+    tokens = (
+        x.dim() == 2
+        and not x.is_floating_point()
+        and any(isinstance(m, nn.Embedding) for m in _parts(example))
+    )
+    return (
+        (attention or named) and len(example.args) == 1 and (x.dim() == 4 or tokens) and not example.shifted
+    )
 
 
 def _parts(example: Example) -> list[nn.Module]:

@@ -16,7 +16,9 @@ for step in range(6):
     net(torch.randn(8, 3)).square().mean().backward()
     optimizer.step()
 """
-HEALTHY = SICK.replace("net.weight = torch.nn.Parameter(torch.zeros(1, 3))", "torch.nn.init.zeros_(net.weight)")
+HEALTHY = SICK.replace(
+    "net.weight = torch.nn.Parameter(torch.zeros(1, 3))", "torch.nn.init.zeros_(net.weight)"
+)
 
 
 def replaced_parameters(trace: Trace) -> Iterator[Finding]:
@@ -34,5 +36,10 @@ def replaced_parameters(trace: Trace) -> Iterator[Finding]:
                 fix="build the optimiser after the last change of the network, or initialise in place (nn.init)",
                 severity="error",
                 exact=True,
-                explains=("backward_without_step", "step_without_backward", "zeroed_before_step", "detached_loss"),
+                explains=(
+                    "backward_without_step",
+                    "step_without_backward",
+                    "zeroed_before_step",
+                    "detached_loss",
+                ),
             )

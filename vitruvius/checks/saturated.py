@@ -22,7 +22,9 @@ MOST = 0.7
 
 def saturated(trace: Trace) -> Iterator[Finding]:
     """Most values of hidden tanh or sigmoid units lie within 1 % of a bound, from the first step on."""
-    seen = [event for event in trace.of("backward") if event["graph"] is not None and event["graph"].saturated]
+    seen = [
+        event for event in trace.of("backward") if event["graph"] is not None and event["graph"].saturated
+    ]
     early = [event for event in seen if event.step < 3]
     if not early:
         return

@@ -21,9 +21,9 @@ for epoch in range(4):
         loss.backward()
         optimizer.step()
 """
-HEALTHY = SICK.replace("for epoch in range(4):", "for epoch in range(4):\n    order = torch.randperm(128)").replace(
-    "torch.randperm(128)]", "order]"
-)
+HEALTHY = SICK.replace(
+    "for epoch in range(4):", "for epoch in range(4):\n    order = torch.randperm(128)"
+).replace("torch.randperm(128)]", "order]")
 FALLEN, FEWEST = 0.9, 30
 
 

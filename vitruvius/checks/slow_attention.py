@@ -24,7 +24,11 @@ def slow_attention(trace: Trace) -> Iterator[Finding]:
         dropped = event["dropout"] > 0 and event["device"] == "cpu"
         if event["direct"] and (event["rank"] == 3 or dropped):
             what = f"dropout_p={event['dropout']:g} on the CPU" if dropped else "3-D input"
-            fix = "dropout after the attention instead" if dropped else "a heads axis, (batch, heads, tokens, width)"
+            fix = (
+                "dropout after the attention instead"
+                if dropped
+                else "a heads axis, (batch, heads, tokens, width)"
+            )
             yield Finding(
                 where=event.where,
                 evidence=f"scaled_dot_product_attention with {what}",

@@ -28,7 +28,9 @@ def summed_loss(trace: Trace) -> Iterator[Finding]:
     steps = trace.of("step")
     applied = {waiting.where for event in steps for waiting in event["waiting"] or ()}
     backwards = [event for event in trace.of("backward") if event["graph"] is not None]
-    backwards = [event for event in backwards if event.where in applied or not applied]  # a saliency is no loss
+    backwards = [
+        event for event in backwards if event.where in applied or not applied
+    ]  # a saliency is no loss
     for event in backwards:
         rows = event["graph"].summed_rows if not criteria else _rows(values.get(event["value"]))
         size = forwards.get(event["batch"], 0)

@@ -25,11 +25,19 @@ HEALTHY = SICK.replace("torch.nn.init.constant_(net[2].weight, 0.1)", "torch.nn.
 def symmetric_init(trace: Trace) -> Iterator[Finding]:
     """Weights whose units were equal at the start and are equal still after the steps that were watched."""
     optimised = trace.optimised()
-    alike = [known for key, known in trace.parameters.items() if known.alike and known.reached and key in optimised]
-    alike = [known for known in alike if "Norm" not in known.layer and "Embedding" not in known.layer and known.name]
+    alike = [
+        known for key, known in trace.parameters.items() if known.alike and known.reached and key in optimised
+    ]
+    alike = [
+        known
+        for known in alike
+        if "Norm" not in known.layer and "Embedding" not in known.layer and known.name
+    ]
     if not alike or trace.steps < 3:
         return
-    forward = next((event.where for event in trace.of("forward") if event["grad"]), trace.of("backward")[0].where)
+    forward = next(
+        (event.where for event in trace.of("forward") if event["grad"]), trace.of("backward")[0].where
+    )
     yield Finding(
         where=forward,
         module=holding([alike[0].name]),

@@ -35,7 +35,9 @@ def target_shape(trace: Trace) -> Iterator[Finding]:
 
 def _crossed(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
     longer, shorter = (a, b) if len(a) > len(b) else (b, a)
-    return len(longer) == len(shorter) + 1 and longer[-1] == 1 and longer[:-1] == shorter and shorter[-1:] > (1,)
+    return (
+        len(longer) == len(shorter) + 1 and longer[-1] == 1 and longer[:-1] == shorter and shorter[-1:] > (1,)
+    )
 
 
 def _finding(where: str, scores: tuple[int, ...], target: tuple[int, ...]) -> Finding:

@@ -44,5 +44,7 @@ def test_on_train(trace: Trace) -> Iterator[Finding]:
 
 def _is_only_batch(trace: Trace, event: Event) -> bool:
     """Whether all training saw this one batch: a graph whose nodes are split, or a batch to overfit on purpose."""
-    batches = {found["batch"] for found in trace.of("forward") if found["grad"] and found["root"] == event["root"]}
+    batches = {
+        found["batch"] for found in trace.of("forward") if found["grad"] and found["root"] == event["root"]
+    }
     return batches == {event["batch"]}

@@ -51,7 +51,9 @@ def train_mode_in_eval(trace: Trace) -> Iterator[Finding]:
 def _feeds_training(trace: Trace, here: list[Event]) -> bool:
     """Whether such passes stand in the training step itself, as the fakes of a GAN or pseudo-labels do."""
     line, steps = here[0].where, [event.step for event in here]
-    each_step = all(later - earlier == 1 for earlier, later in pairwise(steps)) and not speaks_of_test(here[0])
+    each_step = all(later - earlier == 1 for earlier, later in pairwise(steps)) and not speaks_of_test(
+        here[0]
+    )
     in_step = each_step and len({event["batch"] for event in here}) > 1
     followed, waiting = 0, False
     for event in trace.of("forward", "backward"):
@@ -81,4 +83,8 @@ def _unused(trace: Trace) -> list[Event]:
             found += [open_pass[event["root"]]] if event["root"] in open_pass else []
             open_pass[event["root"]] = event
     found += open_pass.values()
-    return [event for event in found if event["noisy"] and event["training"] and event.step and speaks_of_test(event)]
+    return [
+        event
+        for event in found
+        if event["noisy"] and event["training"] and event.step and speaks_of_test(event)
+    ]

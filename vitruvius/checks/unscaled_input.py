@@ -32,6 +32,13 @@ def unscaled_input(trace: Trace) -> Iterator[Finding]:
                 f"up to {largest:.3g}",
                 why="large and uneven inputs make gradients of very different size: no rate suits all weights",
                 fix="subtract the mean and divide by the deviation of the training data (bytes: divide by 255)",
-                explains=("rate_too_high", "exploding", "dead_relu", "initial_loss", "saturated", "non_finite"),
+                explains=(
+                    "rate_too_high",
+                    "exploding",
+                    "dead_relu",
+                    "initial_loss",
+                    "saturated",
+                    "non_finite",
+                ),
             )
             return

@@ -6,7 +6,7 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from tyro.conf import Positional, Suppress
@@ -18,7 +18,11 @@ class Strict(BaseModel):
     """A frozen model without surprises whose validation errors are sentences (`UserError`)."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True, protected_namespaces=()
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
+        protected_namespaces=(),
     )
 
     def __init__(self, **fields: Any) -> None:
@@ -29,8 +33,29 @@ class Strict(BaseModel):
             raise UserError(_sentence(type(self), error)) from None
 
 
-class Config(Strict):
+class Part(Strict):
+    """Some settings that belong together; a verb's `Config` inherits the parts it needs, so that a field is described once.
+
+    A subclass that only changes a default repeats the field without its docstring: the help is inherited.
+    """
+
+    group: ClassVar[str] = "options"
+    """The heading in `--help` below which the fields that this class declares are listed."""
+
+
+class Config(Part):
     """Everything a verb needs to know; each field is a flag, a JSON key and a line of `config.json`."""
+
+    takes: ClassVar[tuple[str, ...]] = ("json", "quiet")
+    """The fields of `Flags` that the verb takes."""
+    short: ClassVar[tuple[str, ...]] = ()
+    """The options that `-h` shows; default: the first ten."""
+
+
+class RunConfig(Config):
+    """The config of a verb that keeps a run folder."""
+
+    takes: ClassVar[tuple[str, ...]] = (*Config.takes, "name", "resume", "runs")
 
 
 @dataclass(frozen=True)
@@ -62,11 +87,26 @@ def _split(value: Any) -> Any:
     if not isinstance(value, Iterable):
         return (value,)
     return tuple(
-        part for item in value for part in (filter(None, item.split(",")) if isinstance(item, str) else [item])
+        part
+        for item in value
+        for part in (filter(None, item.split(",")) if isinstance(item, str) else [item])
     )
 
 
-__all__ = ["Config", "Flags", "Ints", "Names", "Positional", "Rest", "Settings", "Strict", "changed", "settings"]
+__all__ = [
+    "Config",
+    "Flags",
+    "Ints",
+    "Names",
+    "Part",
+    "Positional",
+    "Rest",
+    "RunConfig",
+    "Settings",
+    "Strict",
+    "changed",
+    "settings",
+]
 
 Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
 Ints = Annotated[tuple[int, ...], BeforeValidator(_split)]
@@ -119,7 +159,9 @@ def _sentence(model: type[BaseModel], error: ValidationError) -> str:
     """All faults of one validation in a sentence each, joined by semicolons."""
     sentences: dict[str, None] = {}  # an ordered set: a union type reports one fault several times
     for fault in error.errors():
-        place = [str(part) for part in fault["loc"] if str(part) in model.model_fields or isinstance(part, int)]
+        place = [
+            str(part) for part in fault["loc"] if str(part) in model.model_fields or isinstance(part, int)
+        ]
         field = ".".join(place) or model.__name__.lower()
         if fault["type"] == "extra_forbidden":
             raise unknown(f"field in {model.__name__}", str(fault["loc"][-1]), model.model_fields)

@@ -28,7 +28,9 @@ def write(path: Path, content: bytes | str) -> None:
         _sync_folder(path.parent)
     except OSError as error:
         part.unlink(missing_ok=True)
-        raise WorkFailed(f"could not write {path}: {reason(error)}; what was there before is intact") from error
+        raise WorkFailed(
+            f"could not write {path}: {reason(error)}; what was there before is intact"
+        ) from error
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -47,7 +49,9 @@ def read_json(path: Path, limit: int = JSON_LIMIT) -> Any:
     except OSError as error:
         raise UserError(f"{path}: {reason(error)}") from error
     except json.JSONDecodeError as error:
-        raise UserError(f"{path}: not JSON: {error.msg} in line {error.lineno}, column {error.colno}") from error
+        raise UserError(
+            f"{path}: not JSON: {error.msg} in line {error.lineno}, column {error.colno}"
+        ) from error
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
         raise UserError(f"{path}: not JSON: {error}") from error
 
@@ -103,7 +107,9 @@ def folder_hashes(folder: Path, skip: Iterable[str] = ()) -> dict[str, str]:
 def tree_hash(folder: Path) -> str:
     """The hash of what a folder lists, at any depth: names, sizes and times of change, without reading the files."""
     listed = [(path, path.stat()) for path in sorted(folder.rglob("*")) if path.is_file()]
-    return content_hash([[str(path.relative_to(folder)), stat.st_size, stat.st_mtime_ns] for path, stat in listed])
+    return content_hash(
+        [[str(path.relative_to(folder)), stat.st_size, stat.st_mtime_ns] for path, stat in listed]
+    )
 
 
 def _sync_folder(folder: Path) -> None:

@@ -60,11 +60,15 @@ def function(family: str, name: str) -> Any:
     if ".py:" in name:
         return _own(singular(family), name)
     if name.endswith(".py"):
-        raise UserError(f"{singular(family)} '{name}': write which function of the file is meant, {name}:NAME")
+        raise UserError(
+            f"{singular(family)} '{name}': write which function of the file is meant, {name}:NAME"
+        )
     try:
         return getattr(module(family, name), name)
     except UserError as error:
-        raise UserError(f"{error} (or a file: ./mine.py:name)" if "choose" in str(error) else str(error)) from None
+        raise UserError(
+            f"{error} (or a file: ./mine.py:name)" if "choose" in str(error) else str(error)
+        ) from None
 
 
 def singular(family: str) -> str:

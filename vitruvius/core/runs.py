@@ -82,7 +82,9 @@ def opened(verb: str, config: C, flags: Flags) -> Iterator[tuple[Run, C]]:
         folder = Path(flags.runs) / verb / name
     is_new = flags.resume is None
     if is_new and (folder / "config.json").exists():
-        raise UserError(f"the run {folder} exists: continue it with --resume {folder.name}, or choose another --name")
+        raise UserError(
+            f"the run {folder} exists: continue it with --resume {folder.name}, or choose another --name"
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -115,7 +117,9 @@ def verify(folder: Path, name: str) -> Path:
     manifest = folder / "manifest.json"
     known = files.read_json(manifest)["files"] if manifest.is_file() else {}
     if name in known and files.sha256(path) != known[name]:
-        raise UserError(f"{path}: its SHA-256 is not the one in manifest.json: the file is damaged or was changed")
+        raise UserError(
+            f"{path}: its SHA-256 is not the one in manifest.json: the file is damaged or was changed"
+        )
     return path
 
 
@@ -136,11 +140,15 @@ def _resumed(folder: Path, asked: C) -> C:
     wanted = asked.model_dump(mode="json")
     typed = asked.model_fields_set & set(MAY_DIFFER)  # also where that is the default
     given = {key: value for key, value in wanted.items() if key in typed or value != defaults[key]}
-    refused = [key for key in changed({key: recorded.get(key) for key in given}, given) if key not in MAY_DIFFER]
+    refused = [
+        key for key in changed({key: recorded.get(key) for key in given}, given) if key not in MAY_DIFFER
+    ]
     if refused:
         pairs = ", ".join(f"{key} was {recorded.get(key)!r}, now {given[key]!r}" for key in refused)
         free = " and ".join(key for key in MAY_DIFFER if key in wanted)
-        raise UserError(f"--resume {folder.name} cannot change {pairs}{f'; only {free} may differ' if free else ''}")
+        raise UserError(
+            f"--resume {folder.name} cannot change {pairs}{f'; only {free} may differ' if free else ''}"
+        )
     return type(asked)(**recorded | {key: given[key] for key in MAY_DIFFER if key in given})
 
 

@@ -10,9 +10,12 @@ A name may carry an argument after a colon: `folder:PATH`, `noise:3x32x32`, `cif
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from pydantic import Field
 
 from vitruvius.core import plugins
+from vitruvius.core.config import Part
 from vitruvius.core.errors import UserError, VitruviusError
 
 if TYPE_CHECKING:
@@ -39,7 +42,9 @@ class Dataset:
     validation: Split
     test: Split
     classes: tuple[str, ...]  # empty without labels
-    mean: tuple[float, ...] = ()  # of the training pixels in 0..1, one per channel; empty for float32, used as it is
+    mean: tuple[
+        float, ...
+    ] = ()  # of the training pixels in 0..1, one per channel; empty for float32, used as it is
     std: tuple[float, ...] = ()
     source: str = ""  # what was read: files, counts, 'full' or 'mini'
     sha256: str = ""  # of everything that was read, or of the drawn numbers
@@ -53,7 +58,25 @@ class Dataset:
         """How many training samples each class has; empty without labels."""
         if self.train.y is None:
             return {}
-        return dict(zip(self.classes, self.train.y.bincount(minlength=len(self.classes)).tolist(), strict=True))
+        return dict(
+            zip(self.classes, self.train.y.bincount(minlength=len(self.classes)).tolist(), strict=True)
+        )
+
+
+class DataChoice(Part):
+    """Which data a verb reads."""
+
+    group: ClassVar[str] = "data"
+    data: str = "mnist"
+    """A data set: mnist, fashion_mnist, cifar, folder:PATH, ... (see `vitruvius list datasets`) or ./mine.py:name."""
+    data_dir: str | None = None
+    """Where to look for its files first."""
+    validation: Annotated[int, Field(ge=0)] | None = None
+    """Training samples put aside for validation; default: the data set's own."""
+
+    def load(self, seed: int = 0) -> Dataset:
+        """Read or draw the data set."""
+        return get(self.data, data_dir=self.data_dir, validation=self.validation, seed=seed)
 
 
 def get(name: str, *, data_dir: str | None = None, validation: int | None = None, seed: int = 0) -> Dataset:

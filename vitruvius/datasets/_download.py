@@ -71,7 +71,9 @@ def _receive(url: str, part: Path, limit: int) -> None:
 def _append(url: str, part: Path, limit: int) -> None:
     """One request for the bytes that the part does not hold yet."""
     have = part.stat().st_size if part.exists() else 0
-    headers = {"User-Agent": "vitruvius", "Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
+    headers = {"User-Agent": "vitruvius", "Accept-Encoding": "identity"} | (
+        {"Range": f"bytes={have}-"} if have else {}
+    )
     try:
         response = urlopen(Request(url, headers=headers), timeout=TIMEOUT)
     except HTTPError as error:
@@ -82,7 +84,9 @@ def _append(url: str, part: Path, limit: int) -> None:
     except OSError as error:
         raise ConnectionError(str(error)) from error
     with response:
-        is_rest = response.status == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {have}-")
+        is_rest = response.status == 206 and response.headers.get("Content-Range", "").startswith(
+            f"bytes {have}-"
+        )
         with open(part, "ab" if is_rest else "wb") as file:
             for chunk in _chunks(response):
                 if file.tell() + len(chunk) > limit:

@@ -78,8 +78,12 @@ def _data(path: Path, file: gzip.GzipFile | BufferedReader, sizes: tuple[int, ..
     while chunk := file.read(min(CHUNK, total - len(data))):
         data += chunk
     if len(data) < total:
-        raise UserError(f"{path}: byte {start + len(data)}: the file ends, {shape} = {total:,} bytes were declared")
+        raise UserError(
+            f"{path}: byte {start + len(data)}: the file ends, {shape} = {total:,} bytes were declared"
+        )
     # this read also makes gzip compare its own checksum
     if file.read(1):
-        raise UserError(f"{path}: byte {start + total}: more bytes follow than the {shape} = {total:,} declared")
+        raise UserError(
+            f"{path}: byte {start + total}: more bytes follow than the {shape} = {total:,} declared"
+        )
     return data

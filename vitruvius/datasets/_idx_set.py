@@ -27,7 +27,9 @@ class Known(NamedTuple):
 
     name: str
     classes: tuple[str, ...]
-    sha256: tuple[str, ...]  # of the raw bytes of each of FILES: the same for plain, gzipped and repacked copies
+    sha256: tuple[
+        str, ...
+    ]  # of the raw bytes of each of FILES: the same for plain, gzipped and repacked copies
     validation: int  # how many training images are put aside by default
     part: str = "full"  # or 'mini'
 
@@ -43,7 +45,9 @@ def spellings(name: str) -> tuple[str, ...]:
 
 def load(known: Known, paths: list[Path], validation: int | None) -> Dataset:
     """The set in those four files, each compared with its checksum; `validation` images are put aside by position."""
-    arrays = [_idx.read(path, limit=LIMIT, sha256=sha256) for path, sha256 in zip(paths, known.sha256, strict=True)]
+    arrays = [
+        _idx.read(path, limit=LIMIT, sha256=sha256) for path, sha256 in zip(paths, known.sha256, strict=True)
+    ]
     classes = len(known.classes)
     x, y = _labelled(paths[0], arrays[0], arrays[1], classes)
     train, put_aside = _splits.put_aside(x, y, validation, known.validation)
@@ -61,12 +65,16 @@ def load(known: Known, paths: list[Path], validation: int | None) -> Dataset:
     )
 
 
-def _labelled(path: Path, images: NDArray[np.uint8], labels: NDArray[np.uint8], classes: int) -> tuple[Tensor, Tensor]:
+def _labelled(
+    path: Path, images: NDArray[np.uint8], labels: NDArray[np.uint8], classes: int
+) -> tuple[Tensor, Tensor]:
     """Images (B, 1, H, W) with their labels (B,), if they belong together."""
     if images.ndim != 3 or labels.ndim != 1:
         raise UserError(f"{path}: images have 3 dimensions and labels 1, not {images.ndim} and {labels.ndim}")
     if len(images) != len(labels):
         raise UserError(f"{path}: {len(images):,} images but {len(labels):,} labels")
     if labels.max() >= classes:
-        raise UserError(f"{path}: label {labels.max()} at position {labels.argmax()}, labels are 0 to {classes - 1}")
+        raise UserError(
+            f"{path}: label {labels.max()} at position {labels.argmax()}, labels are 0 to {classes - 1}"
+        )
     return torch.from_numpy(images[:, None]), torch.from_numpy(labels.astype(np.int64))

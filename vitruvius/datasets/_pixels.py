@@ -8,7 +8,7 @@ import math
 import torch
 from torch import Tensor
 
-from vitruvius.core import cost
+from vitruvius.arch import cost
 from vitruvius.core.errors import UserError
 
 

@@ -27,7 +27,9 @@ def cache(name: str) -> Path:
     return at_home(home) / "vitruvius" / name
 
 
-def folders(name: str, subfolders: Sequence[str], known: Sequence[str] = (), data_dir: str | None = None) -> list[Path]:
+def folders(
+    name: str, subfolders: Sequence[str], known: Sequence[str] = (), data_dir: str | None = None
+) -> list[Path]:
     """The folders in which a set is looked for, first one first.
 
     A data folder may hold the files themselves; $VITRUVIUS_DATA holds many sets, so only its subfolders count there
@@ -44,7 +46,10 @@ def folders(name: str, subfolders: Sequence[str], known: Sequence[str] = (), dat
 def find(folders: Sequence[Path], names: Sequence[Sequence[str]]) -> list[Path] | None:
     """The files in the first folder that holds all of them; each has several spellings, the first found is taken."""
     for folder in folders:
-        found = [next((folder / name for name in options if os.path.isfile(folder / name)), None) for options in names]
+        found = [
+            next((folder / name for name in options if os.path.isfile(folder / name)), None)
+            for options in names
+        ]
         if None not in found:
             return [path for path in found if path is not None]
     return None
@@ -55,4 +60,6 @@ def not_found(name: str, folders: Sequence[Path], names: Sequence[Sequence[str]]
     wanted = ", ".join(options[0] for options in names)
     where = ", ".join(map(str, folders))
     switch = " (downloads are switched off by VITRUVIUS_OFFLINE or HF_HUB_OFFLINE)" if offline() else ""
-    return UserError(f"dataset {name}: not found in {where}{switch}: put {wanted} into one of these folders; {hint}")
+    return UserError(
+        f"dataset {name}: not found in {where}{switch}: put {wanted} into one of these folders; {hint}"
+    )

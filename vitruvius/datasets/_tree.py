@@ -36,7 +36,9 @@ def _divided(root: Path) -> dict[str, list[Picture]]:
     beside = [entry for entry in _visible(root, root) if entry.name not in PARTS]
     odd = [entry.name for entry in beside if entry.is_dir() or entry.suffix.lower() in SUFFIXES]
     if odd:
-        raise UserError(f"folder {root}: beside train only val (or validation) and test are read, not {some(odd)}")
+        raise UserError(
+            f"folder {root}: beside train only val (or validation) and test are read, not {some(odd)}"
+        )
     found: dict[str, list[Picture]] = {}
     for name, part in PARTS.items():
         if (root / name).is_dir():

@@ -72,7 +72,9 @@ LAYOUTS = {
 }
 
 
-def cifar(classes: str = "10", *, data_dir: str | None = None, validation: int | None = None, seed: int = 0) -> Dataset:
+def cifar(
+    classes: str = "10", *, data_dir: str | None = None, validation: int | None = None, seed: int = 0
+) -> Dataset:
     """CIFAR-10 or, with `cifar:100`, CIFAR-100 by fine labels: 45,000 / 5,000 / 10,000 by position.
 
     `seed` changes nothing.
@@ -81,13 +83,17 @@ def cifar(classes: str = "10", *, data_dir: str | None = None, validation: int |
         raise unknown("dataset", f"cifar:{classes}", [f"cifar:{known}" for known in LAYOUTS])
     layout = LAYOUTS[classes]
     contents, origin = _contents(layout, data_dir)
-    digest = hashlib.sha256("".join(hashlib.sha256(content).hexdigest() for content in contents.values()).encode())
+    digest = hashlib.sha256(
+        "".join(hashlib.sha256(content).hexdigest() for content in contents.values()).encode()
+    )
     parts = [_records(f"{origin}: {file}", content, layout) for file, content in contents.items()]
     x_train, y_train = (np.concatenate(column) for column in zip(*parts[:-1], strict=True))
     x_test, y_test = parts[-1]
     for part, labels in (("training", y_train), ("test", y_test)):
         _check_balance(f"{origin}: the {part} part", labels, len(layout.classes))
-    train, put_aside = _splits.put_aside(torch.from_numpy(x_train), torch.from_numpy(y_train), validation, VALIDATION)
+    train, put_aside = _splits.put_aside(
+        torch.from_numpy(x_train), torch.from_numpy(y_train), validation, VALIDATION
+    )
     mean, std = _pixels.mean_std(train.x)
     return Dataset(
         name=f"cifar:{classes}",
@@ -141,7 +147,9 @@ def _records(where: str, content: bytearray, layout: Layout) -> tuple[NDArray[np
     labels = records[:, layout.label_bytes - 1].astype(np.int64)
     if labels.max() >= len(layout.classes):
         record = int(labels.argmax())
-        raise UserError(f"{where}: record {record}: label {labels[record]}, labels are 0 to {len(layout.classes) - 1}")
+        raise UserError(
+            f"{where}: record {record}: label {labels[record]}, labels are 0 to {len(layout.classes) - 1}"
+        )
     return records[:, layout.label_bytes :].reshape(-1, 3, 32, 32), labels
 
 
@@ -149,4 +157,6 @@ def _check_balance(where: str, labels: NDArray[np.int64], classes: int) -> None:
     counts = np.bincount(labels, minlength=classes)
     if counts.min() != counts.max():
         odd = int(np.abs(counts - len(labels) / classes).argmax())
-        raise UserError(f"{where}: damaged: {counts[odd]:,} images of class {odd}, not {len(labels) // classes:,}")
+        raise UserError(
+            f"{where}: damaged: {counts[odd]:,} images of class {odd}, not {len(labels) // classes:,}"
+        )

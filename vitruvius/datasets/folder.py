@@ -22,7 +22,9 @@ SHARE = 0.1
 """How much of an undivided set is validation, and how much is test."""
 
 
-def folder(path: str, *, data_dir: str | None = None, validation: int | None = None, seed: int = 0) -> Dataset:
+def folder(
+    path: str, *, data_dir: str | None = None, validation: int | None = None, seed: int = 0
+) -> Dataset:
     """The pictures under a path (relative to `data_dir` if one is given), resized to squares, in memory as bytes.
 
     An undivided set gives a tenth each to validation and test, chosen by `seed` in proportion to the classes; `train`
@@ -73,7 +75,9 @@ def _side(path: str) -> tuple[str, int]:
 def _divided(parts: dict[str, list[Picture]], validation: int | None, seed: int) -> list[list[Picture]]:
     """The pictures for training, validation and test; what the folders do not divide is divided by the seed."""
     if "validation" in parts and validation is not None:
-        raise UserError(f"validation {validation}: this folder has its own validation part, leave the number out")
+        raise UserError(
+            f"validation {validation}: this folder has its own validation part, leave the number out"
+        )
     pool = parts["all"] if "all" in parts else parts["train"]
     share = round(SHARE * len(pool))
     tests = share if "all" in parts else 0
@@ -97,7 +101,9 @@ def _classes(root: Path, parts: list[list[Picture]]) -> tuple[str, ...]:
 def _decoded(root: Path, pictures: list[Picture], side: int) -> tuple[Tensor, str]:
     """All pictures (B, C, side, side), and a checksum that does not depend on how they were divided."""
     shape = (len(pictures), 3, side, side)
-    _pixels.refuse_if_too_big(f"folder {root}: {shape[0]:,} pictures of 3 x {side} x {side} bytes", int(np.prod(shape)))
+    _pixels.refuse_if_too_big(
+        f"folder {root}: {shape[0]:,} pictures of 3 x {side} x {side} bytes", int(np.prod(shape))
+    )
     x_BCHW = np.empty(shape, np.uint8)
     is_grey, digests, unreadable = True, {}, []
     for position, (path, _) in enumerate(pictures):
@@ -112,6 +118,8 @@ def _decoded(root: Path, pictures: list[Picture], side: int) -> tuple[Tensor, st
         is_grey = is_grey and len(pixels_CHW) == 1
         digests[name] = hashlib.sha256(data).hexdigest()
     if unreadable:
-        raise UserError(f"folder {root}: {len(unreadable):,} of {shape[0]:,} files unread: {_tree.some(unreadable)}")
+        raise UserError(
+            f"folder {root}: {len(unreadable):,} of {shape[0]:,} files unread: {_tree.some(unreadable)}"
+        )
     digest = hashlib.sha256("".join(f"{name}\0{digests[name]}\0" for name in sorted(digests)).encode())
     return torch.from_numpy(x_BCHW[:, :1].copy() if is_grey else x_BCHW), digest.hexdigest()

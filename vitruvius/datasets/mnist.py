@@ -29,5 +29,7 @@ def mnist(*, data_dir: str | None = None, validation: int | None = None, seed: i
     names = [_idx_set.spellings(name) for name in _idx_set.FILES]
     paths = _places.find(folders, names)
     if paths is None:
-        raise _places.not_found("mnist", folders, names, "without a data folder the copy in the package is read")
+        raise _places.not_found(
+            "mnist", folders, names, "without a data folder the copy in the package is read"
+        )
     return _idx_set.load(KNOWN, paths, validation)

@@ -22,7 +22,9 @@ def noise(
     """
     match = SHAPE.fullmatch(shape)
     if match is None:
-        raise UserError(f"noise:{shape}: write CHANNELSxHEIGHTxWIDTH, with /CLASSES if not 10, as in noise:3x32x32/100")
+        raise UserError(
+            f"noise:{shape}: write CHANNELSxHEIGHTxWIDTH, with /CLASSES if not 10, as in noise:3x32x32/100"
+        )
     channels, height, width, classes = (int(number) for number in match.groups("10"))
     sizes = (SAMPLES, channels, height, width)
     _pixels.refuse_if_too_big(f"noise:{shape}, {SAMPLES} samples,", 4 * SAMPLES * channels * height * width)

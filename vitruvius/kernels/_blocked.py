@@ -41,7 +41,9 @@ def weights(a: Tensor, b: Tensor, factor: Tensor | None, similarity: Similarity)
     return kappa_BHNM / _divisor(kappa_BHNM, floor(a.dtype, a.shape[-1], similarity.power))
 
 
-def attend(a: Tensor, b: Tensor, v: Tensor, factor: Tensor | None, similarity: Similarity, causal: bool) -> Tensor:
+def attend(
+    a: Tensor, b: Tensor, v: Tensor, factor: Tensor | None, similarity: Similarity, causal: bool
+) -> Tensor:
     """The weighted mean of the values (B, H, N, E); short sequences are left to autograd."""
     if is_short(a, b):
         if causal:
@@ -75,7 +77,9 @@ def _divisor(kappa: Tensor, smallest: float) -> Tensor:
 
 
 @torch.compiler.disable  # type: ignore[untyped-decorator]  # a compiler would unroll the loop over the blocks
-def _in_groups(a: Tensor, b: Tensor, v: Tensor, factor: Tensor | None, similarity: Similarity, causal: bool) -> Tensor:
+def _in_groups(
+    a: Tensor, b: Tensor, v: Tensor, factor: Tensor | None, similarity: Similarity, causal: bool
+) -> Tensor:
     """As many heads at a time as fill a block."""
     heads = max(1, BLOCK_SCORES // (min(BLOCK_ROWS, a.shape[1]) * b.shape[1]))
     parts = [torch.split(x, heads) for x in (a, b, v)]

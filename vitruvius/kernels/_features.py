@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from vitruvius.core.cost import SHARING_HEADS
+from vitruvius.arch.cost import SHARING_HEADS
 from vitruvius.kernels._blocked import divisor, floor
 
 # Columns (tokens times heads) of one chunk of features and the numbers it may hold (16 MiB of float32): smaller
@@ -133,7 +133,9 @@ class _Chunked(torch.autograd.Function):
 _chunked = cast("Callable[..., Tensor]", _Chunked.apply)
 
 
-def _causal_backward(a: Tensor, b: Tensor, v: Tensor, dy: Tensor, power: int) -> tuple[Tensor, Tensor, Tensor]:
+def _causal_backward(
+    a: Tensor, b: Tensor, v: Tensor, dy: Tensor, power: int
+) -> tuple[Tensor, Tensor, Tensor]:
     """First along the chunks, with the state the queries saw, then back, with the gradient the keys receive."""
     da, db, dv = torch.empty_like(a), torch.zeros_like(b), torch.zeros_like(v)
     state, step, room = _start(a, v, power, causal=True)

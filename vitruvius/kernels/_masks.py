@@ -25,7 +25,9 @@ def check(q: Tensor, k: Tensor, v: Tensor | None = None) -> None:
 
     types = {x.dtype for x in (q, k, v) if x is not None}
     if len(types) > 1 or not q.is_floating_point():
-        raise UserError(f"attention inputs of type {', '.join(sorted(map(str, types)))}: expected one type of floats")
+        raise UserError(
+            f"attention inputs of type {', '.join(sorted(map(str, types)))}: expected one type of floats"
+        )
 
 
 def is_causal(mask: Mask) -> bool:
@@ -105,5 +107,7 @@ def checked_edges(edges: Edges, queries: int, keys: int) -> Edges:
     pair, count = torch.unique(target * keys + source, return_counts=True)
     if len(pair) < len(source):
         twice = int(pair[count > 1][0])
-        raise UserError(f"mask of edges: the edge from {twice % keys} to {twice // keys} is given more than once")
+        raise UserError(
+            f"mask of edges: the edge from {twice % keys} to {twice // keys} is given more than once"
+        )
     return Edges(source, target)

@@ -14,7 +14,7 @@ Shapes: B batch, H heads, N queries, M keys, D query and key width, E value widt
 import torch
 from torch import Tensor
 
-from vitruvius.core import cost
+from vitruvius.arch import cost
 from vitruvius.core.errors import unknown
 from vitruvius.kernels import Mask, _blocked, _features, _masks
 from vitruvius.kernels._precision import in_full_precision

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from pydantic import BeforeValidator, model_validator
 
 from vitruvius import lessons
-from vitruvius.core import cost, tables
-from vitruvius.core.arch import Arch
+from vitruvius.arch import cost, tables
+from vitruvius.arch.arch import Arch
 from vitruvius.core.blocks import Bars
 from vitruvius.lessons import Answer, Proof, Step
 from vitruvius.lessons._proofs import agree

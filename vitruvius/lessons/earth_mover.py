@@ -15,7 +15,16 @@ from vitruvius.core.blocks import Plan
 from vitruvius.lessons import Answer, Exact, Proof, Step, Vector, _board, exact
 from vitruvius.lessons._exact import Number, root, short
 from vitruvius.lessons._proofs import agree, holds
-from vitruvius.lessons._transport import SLACK, Costs, Plans, exchanged, potentials, shortest_first, total, work
+from vitruvius.lessons._transport import (
+    SLACK,
+    Costs,
+    Plans,
+    exchanged,
+    potentials,
+    shortest_first,
+    total,
+    work,
+)
 
 SUBJECT = "optimal transport"
 MOST = 16

@@ -198,7 +198,7 @@ def _moved(before_ND: "Array", after_ND: "Array") -> float:
 def _our_layer(question: Question) -> "EncoderLayer":
     import torch
 
-    from vitruvius.core.arch import Arch
+    from vitruvius.arch.arch import Arch
     from vitruvius.nn.vit import EncoderLayer
 
     width, heads, head_dim, hidden = question.sizes

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from pydantic import model_validator
 
 from vitruvius import lessons
-from vitruvius.core import cost, tables
+from vitruvius.arch import cost, tables
 from vitruvius.lessons import Answer, Proof, Step, _board
 from vitruvius.lessons._proofs import agree, holds
 
 if TYPE_CHECKING:
-    from vitruvius.core.arch import Arch
+    from vitruvius.arch.arch import Arch
 
 SUBJECT = "vision transformers"
 LARGEST_IMAGE = 4096

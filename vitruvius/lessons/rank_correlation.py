@@ -68,7 +68,7 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     import numpy as np
     from scipy import stats
 
-    from vitruvius.engine import statistics
+    from vitruvius.ranking import statistics
 
     x, y = (np.array(values, dtype=float) for values in (question.proxy, question.accuracy))
     found = {"proxy": stats.rankdata(x), "accuracy": stats.rankdata(y)}
@@ -80,7 +80,7 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     yield agree("kendall", "cosine of the signs of all differences", answer["kendall"], by_signs)
     once_each = np.ones((1, len(x)))
     ours = {"spearman": statistics.spearman(x, y, once_each)[0], "kendall": statistics.kendall(x, y, once_each)[0]}
-    yield agree("both", "vitruvius.engine.statistics", {name: answer[name] for name in ours}, ours)
+    yield agree("both", "vitruvius.ranking.statistics", {name: answer[name] for name in ours}, ours)
 
 
 def _mid_ranks(values: Sequence[Fraction]) -> list[Fraction]:

@@ -70,4 +70,6 @@ def _differs(module: nn.Module, x: Tensor, output: Tensor, tolerance: float) -> 
         halves = torch.cat([module.forward(half) for half in x.chunk(2)])
     except ValueError:  # BatchNorm refuses a single row of a (B, C) tensor
         return True
-    return halves.shape == output.shape and bool((halves - output).abs().max() > tolerance * output.abs().max())
+    return halves.shape == output.shape and bool(
+        (halves - output).abs().max() > tolerance * output.abs().max()
+    )

@@ -50,7 +50,9 @@ class MultiHeadAttention(nn.Module):
         self.heads, self.head_dim = heads, head_dim
         # Two functions rather than the kernel's module, which copy.deepcopy cannot copy.
         self.attend, self.weigh = kernels.get(kernel).attend, kernels.get(kernel).weights
-        self.qkv = nn.Linear(width, 3 * heads * head_dim, bias=qkv_bias)  # one product instead of three per head
+        self.qkv = nn.Linear(
+            width, 3 * heads * head_dim, bias=qkv_bias
+        )  # one product instead of three per head
         self.out = nn.Linear(heads * head_dim, width, bias=out_bias)
 
     def forward(self, x_BND: Tensor, mask: "Mask" = None) -> Tensor:

@@ -10,7 +10,7 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
-from vitruvius.core import cost
+from vitruvius.arch import cost
 from vitruvius.core.errors import UserError
 
 ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {"identity": nn.Identity, "relu": nn.ReLU, "gelu": nn.GELU}
@@ -20,7 +20,9 @@ Layer = Callable[[int, int], nn.Module]
 class Autoencoder(nn.Module):
     """Linear layers down to the latent and back up, an activation between them, none at the latent or the end."""
 
-    def __init__(self, features: int, widths: Sequence[int], activation: str = "relu", layer: Layer = nn.Linear):
+    def __init__(
+        self, features: int, widths: Sequence[int], activation: str = "relu", layer: Layer = nn.Linear
+    ):
         super().__init__()
         self.sizes, self.activation = (features, *widths), activation
         self.encoder = _chain(self.sizes, activation, layer)
@@ -52,13 +54,17 @@ class Stack(Autoencoder):
     """M autoencoders of one shape as one: every weight has a first dimension of M."""
 
     def __init__(self, models: int, features: int, widths: Sequence[int], activation: str = "relu") -> None:
-        super().__init__(features, widths, activation, lambda inputs, outputs: LinearStack(models, inputs, outputs))
+        super().__init__(
+            features, widths, activation, lambda inputs, outputs: LinearStack(models, inputs, outputs)
+        )
 
     @classmethod
     def of(cls, models: Sequence[Autoencoder]) -> Self:
         """The stack of these models, which share one shape."""
         first = models[0]
-        stack = cls(len(models), first.sizes[0], first.sizes[1:], first.activation).to(next(first.parameters()))
+        stack = cls(len(models), first.sizes[0], first.sizes[1:], first.activation).to(
+            next(first.parameters())
+        )
         states = [model.state_dict() for model in models]
         stack.load_state_dict({name: torch.stack([state[name] for state in states]) for name in states[0]})
         return stack
@@ -86,7 +92,9 @@ def build(features: int, widths: Sequence[int], activation: str, seed: int) -> A
 def refuse_if_too_big(shapes: Iterable[Sequence[int]], batch: int) -> None:
     """Refuse autoencoders, given by their sizes, that together do not fit into this machine's memory."""
     sizes = [2 * sum(a * b + b for a, b in pairwise(shape)) for shape in shapes]
-    need = cost.FLOAT * (cost.TRAINING_COPIES + 1) * sum(sizes) + cost.FLOAT * batch * 4 * sum(map(sum, shapes))
+    need = cost.FLOAT * (cost.TRAINING_COPIES + 1) * sum(sizes) + cost.FLOAT * batch * 4 * sum(
+        map(sum, shapes)
+    )
     have = cost.memory_bytes()
     if need > 0.9 * have:
         raise UserError(

@@ -60,7 +60,9 @@ LAYOUTS = {
         "vit.embeddings.position_embeddings",
         "vit.embeddings.patch_embeddings.projection.*",
         "vit.encoder.layer.{i}.layernorm_before.*",
-        "|".join(f"vit.encoder.layer.{{i}}.attention.attention.{part}.*" for part in ("query", "key", "value")),
+        "|".join(
+            f"vit.encoder.layer.{{i}}.attention.attention.{part}.*" for part in ("query", "key", "value")
+        ),
         "vit.encoder.layer.{i}.attention.output.dense.*",
         "vit.encoder.layer.{i}.layernorm_after.*",
         "vit.encoder.layer.{i}.intermediate.dense.*",
@@ -128,7 +130,9 @@ def layout_of(weights: Mapping[str, Tensor]) -> str:
 
 
 @torch.no_grad()
-def fill(model: ViT, weights: Mapping[str, Tensor], source: str = "weights", except_head: bool = False) -> None:
+def fill(
+    model: ViT, weights: Mapping[str, Tensor], source: str = "weights", except_head: bool = False
+) -> None:
     """Give a model the weights of any known layout; every missing, strange or misshapen entry is named.
 
     `except_head` leaves the head as it is, for fine-tuning on other classes.
@@ -137,7 +141,9 @@ def fill(model: ViT, weights: Mapping[str, Tensor], source: str = "weights", exc
     wanted = names(model, layout_of(weights))
     if except_head:
         wanted = {ours: theirs for ours, theirs in wanted.items() if not ours.startswith("head.")}
-        weights = {name: value for name, value in weights.items() if not name.startswith(("head.", "classifier."))}
+        weights = {
+            name: value for name, value in weights.items() if not name.startswith(("head.", "classifier."))
+        }
     known = {name for theirs in wanted.values() for name in theirs}
     _refuse(source, "lacks", sorted(known - weights.keys()))
     _refuse(source, "has unexpected", sorted(weights.keys() - known))
@@ -148,7 +154,9 @@ def fill(model: ViT, weights: Mapping[str, Tensor], source: str = "weights", exc
             found, needed = weights[name].shape, torch.Size((shape[0] // len(theirs), *shape[1:]))
             convolved = (shape[0], model.arch.channels, model.arch.patch, model.arch.patch)
             if found != needed and not (ours == "patch_map.weight" and found == convolved):
-                raise UserError(f"{source}: {name} has shape {tuple(found)}, the network needs {tuple(needed)}")
+                raise UserError(
+                    f"{source}: {name} has shape {tuple(found)}, the network needs {tuple(needed)}"
+                )
         state[ours].copy_(torch.cat([weights[name] for name in theirs]).reshape(shape))
 
 
@@ -158,7 +166,9 @@ def read(path: Path) -> dict[str, Tensor]:
     from safetensors.torch import load_file
 
     if path.suffix != ".safetensors":
-        raise UserError(f"{path}: weights are read from .safetensors only; a pickle (.pt, .pth, .bin) can run code")
+        raise UserError(
+            f"{path}: weights are read from .safetensors only; a pickle (.pt, .pth, .bin) can run code"
+        )
     try:
         return load_file(path)
     except (OSError, SafetensorError, ValueError) as error:

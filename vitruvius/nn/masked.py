@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Generator, Tensor, nn
 
-from vitruvius.core.arch import Arch
+from vitruvius.arch.arch import Arch
 from vitruvius.core.errors import UserError
 from vitruvius.nn.vit import EncoderLayer, ViT, patches, sinusoidal, unpatch
 

@@ -17,7 +17,9 @@ class RNN(nn.Module):
         self.u = nn.Linear(hidden, hidden, bias=False)
         self.v = nn.Linear(hidden, outputs, bias=False)
 
-    def forward(self, x_BTI: Tensor, start_BH: Tensor | None = None, window: int | None = None) -> list[Tensor]:
+    def forward(
+        self, x_BTI: Tensor, start_BH: Tensor | None = None, window: int | None = None
+    ) -> list[Tensor]:
         """The outputs (B, O) of all time steps; `start_BH` is the state before the first, zero by default.
 
         With a window (truncated back-propagation through time, Williams and Peng 1990) the gradient of each output

@@ -9,8 +9,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from vitruvius.core import cost
-from vitruvius.core.arch import Arch, Layer
+from vitruvius.arch import cost
+from vitruvius.arch.arch import Arch, Layer
 from vitruvius.nn.attention import MultiHeadAttention
 from vitruvius.nn.dropout import Dropout
 

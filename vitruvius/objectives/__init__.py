@@ -36,7 +36,9 @@ class Loss(NamedTuple):
 class Objective(Protocol):
     """What a member is; options beyond these are keywords with defaults."""
 
-    def __call__(self, model: "nn.Module", batch: Batch, generator: "Generator | None", **options: Any) -> Loss: ...
+    def __call__(
+        self, model: "nn.Module", batch: Batch, generator: "Generator | None", **options: Any
+    ) -> Loss: ...
 
 
 def get(name: str) -> Objective:

@@ -11,7 +11,9 @@ from vitruvius.objectives import Batch, Loss
 NEEDS_LABELS = True
 
 
-def classify(model: nn.Module, batch: Batch, generator: Generator | None, *, label_smoothing: float = 0.0) -> Loss:
+def classify(
+    model: nn.Module, batch: Batch, generator: Generator | None, *, label_smoothing: float = 0.0
+) -> Loss:
     """Cross-entropy of the model's scores; in evaluation (no generator) without smoothing."""
     assert batch.y is not None, "classification needs labels"
     scores_BK = model(batch.x)

@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from vitruvius.nn import maps
+from vitruvius.nn import attention_maps as maps
 
 
 @contextmanager

@@ -30,7 +30,9 @@ def flow(copy: nn.Module, ones: Tensor) -> Flow:
     weights = _roles.matrices(copy)
     with Watch() as seen:
         total = _passes.class_scores(copy, ones.to("cpu", torch.float64)).sum()
-    attention = {id(weight) for module in _roles.attention(copy) for weight in _roles.matrices(module).values()}
+    attention = {
+        id(weight) for module in _roles.attention(copy) for weight in _roles.matrices(module).values()
+    }
     mlp = seen.mlp.keys() - attention
     return Flow(
         {name: weight.detach() for name, weight in weights.items()},

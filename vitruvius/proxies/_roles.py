@@ -26,7 +26,9 @@ def matrices(model: nn.Module) -> dict[str, Tensor]:
 
 def attention(model: nn.Module) -> list[MultiHeadAttention | nn.MultiheadAttention]:
     """The attention modules, ours and PyTorch's."""
-    return [module for module in model.modules() if isinstance(module, MultiHeadAttention | nn.MultiheadAttention)]
+    return [
+        module for module in model.modules() if isinstance(module, MultiHeadAttention | nn.MultiheadAttention)
+    ]
 
 
 def layer_widths(model: nn.Module) -> list[int]:
@@ -37,7 +39,10 @@ def layer_widths(model: nn.Module) -> list[int]:
     layers = attention(model)
     if not layers:
         return [len(weight) for weight in matrices(model).values()]
-    return [layer.embed_dim if isinstance(layer, nn.MultiheadAttention) else layer.qkv.in_features for layer in layers]
+    return [
+        layer.embed_dim if isinstance(layer, nn.MultiheadAttention) else layer.qkv.in_features
+        for layer in layers
+    ]
 
 
 def _own_matrices(module: nn.Module) -> list[Tensor]:

@@ -19,7 +19,9 @@ NONLINEAR_NAMES = (
     "gelu relu relu_ relu6 silu elu elu_ selu selu_ celu leaky_relu leaky_relu_ prelu mish softplus softsign "
     "tanh tanh_ sigmoid sigmoid_ logsigmoid hardswish hardtanh hardsigmoid"
 )
-NONLINEAR = {getattr(home, name, None) for home in (functional, torch, Tensor) for name in NONLINEAR_NAMES.split()}
+NONLINEAR = {
+    getattr(home, name, None) for home in (functional, torch, Tensor) for name in NONLINEAR_NAMES.split()
+}
 NONLINEAR.discard(None)
 
 
@@ -106,7 +108,9 @@ class Watch(TorchFunctionMode):
             self.mlp[id(last.weight)] = last.weight
             self._behind_activation = True
         # The only option of these functions that is ever True is to overwrite their input.
-        in_place = func.__name__.endswith("_") or any(option is True for option in (*args[1:], *kwargs.values()))
+        in_place = func.__name__.endswith("_") or any(
+            option is True for option in (*args[1:], *kwargs.values())
+        )
         self.all_nonlinear.append(input.detach().clone() if in_place else input)
         self._keep("nonlinear", self.all_nonlinear[-1])
 

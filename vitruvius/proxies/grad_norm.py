@@ -15,5 +15,7 @@ from vitruvius.proxies import OnePass
 def grad_norm(once: OnePass) -> float:
     """One Euclidean norm over all parameters."""
     # In float32 `vector_norm` loses one part in a million of a sum of millions of squares.
-    norms = [torch.linalg.vector_norm(gradient, dtype=torch.float64).item() for gradient in once.gradients.values()]
+    norms = [
+        torch.linalg.vector_norm(gradient, dtype=torch.float64).item() for gradient in once.gradients.values()
+    ]
     return math.hypot(*norms)

@@ -7,7 +7,7 @@ the products of fused attention, so the plain form of attention is counted.
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from vitruvius.core import cost
+from vitruvius.arch import cost
 from vitruvius.nn.vit import ViT
 from vitruvius.proxies import OnePass
 

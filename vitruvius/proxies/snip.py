@@ -10,4 +10,6 @@ from vitruvius.proxies import OnePass
 
 def snip(once: OnePass) -> float:
     """What the loss would change, to first order, if single weights were cut."""
-    return sum((once.parameters[name] * gradient).abs_().sum().item() for name, gradient in once.gradients.items())
+    return sum(
+        (once.parameters[name] * gradient).abs_().sum().item() for name, gradient in once.gradients.items()
+    )

@@ -20,7 +20,7 @@ from vitruvius.core import config, files, plugins, records
 from vitruvius.core.blocks import Block, Table, Text
 from vitruvius.core.config import Positional, Settings, settings
 from vitruvius.core.errors import UserError, reason
-from vitruvius.verbs import _sheet
+from vitruvius.teaching import sheet as _sheet
 
 
 class Config(config.Config):
@@ -109,7 +109,9 @@ def _check(config: Config) -> None:
     if config.all and config.lesson:
         raise UserError(f"--all works every lesson: leave '{config.lesson}' out, or --all")
     if (config.question or config.set) and not config.lesson:
-        raise UserError("--question and --set are numbers for one lesson: name it, as in vitruvius explain multihead")
+        raise UserError(
+            "--question and --set are numbers for one lesson: name it, as in vitruvius explain multihead"
+        )
     if config.walk and (not config.lesson or config.out or not (sys.stdin.isatty() and sys.stdout.isatty())):
         raise UserError("--walk shows one lesson step by step on a terminal: it needs its name and no --out")
 
@@ -120,7 +122,11 @@ def _list(config: Config) -> Iterator[records.Record]:
         by_subject[_sheet.subject(member.name)].append(Entry(name=member.name, summary=member.summary))
     found = Listing(subjects={subject: tuple(entries) for subject, entries in by_subject.items() if entries})
     blocks = [
-        Table(title=subject, columns=("lesson", "what it works out"), rows=tuple((e.name, e.summary) for e in entries))
+        Table(
+            title=subject,
+            columns=("lesson", "what it works out"),
+            rows=tuple((e.name, e.summary) for e in entries),
+        )
         for subject, entries in found.subjects.items()
     ]
     if _is_live(config):
@@ -150,7 +156,9 @@ def _every(config: Config) -> Iterator[records.Record]:
     yield found
 
 
-def _work(name: str, fields: dict[str, Any], live: bool, walk: bool = False) -> Generator[records.Record, None, Worked]:
+def _work(
+    name: str, fields: dict[str, Any], live: bool, walk: bool = False
+) -> Generator[records.Record, None, Worked]:
     """Work one lesson, showing each part as soon as it is there if it is shown `live`."""
     lesson = lessons.get(name)
     try:
@@ -223,5 +231,7 @@ def _deliver(config: Config, result: records.Result, chapters: _sheet.Chapters) 
         raise UserError(f"--out {config.out}: {reason(error)}") from error
     pictures = _sheet.draw(path, chapters)
     files.write(path, _sheet.document(form, title, chapters, result, pictures))
-    beside = f"pictures: {', '.join(pictures)}" if len(pictures) <= 9 else f"{len(pictures)} pictures beside it"
+    beside = (
+        f"pictures: {', '.join(pictures)}" if len(pictures) <= 9 else f"{len(pictures)} pictures beside it"
+    )
     yield records.Note(text=f"wrote {path}, {beside}" if pictures else f"wrote {path}")

@@ -6,7 +6,8 @@ vitruvius list presets
 
 from collections.abc import Iterable, Iterator
 
-from vitruvius.core import config, cost, plugins, records, tables
+from vitruvius.arch import cost, tables
+from vitruvius.core import config, plugins, records
 from vitruvius.core.blocks import Block, Table
 from vitruvius.core.config import Positional
 from vitruvius.core.errors import unknown
@@ -47,11 +48,20 @@ class Result(records.Result):
 
     def view(self) -> Iterable[Block]:
         for family, found in self.families.items():
-            yield Table(title=family, columns=("name", "what it is"), rows=tuple((m.name, m.summary) for m in found))
+            yield Table(
+                title=family, columns=("name", "what it is"), rows=tuple((m.name, m.summary) for m in found)
+            )
         if self.presets:
             yield Table(
                 title="presets",
-                columns=("name", "parameters", "multiply-adds", "weights MiB", "training MiB per image", "what it is"),
+                columns=(
+                    "name",
+                    "parameters",
+                    "multiply-adds",
+                    "weights MiB",
+                    "training MiB per image",
+                    "what it is",
+                ),
                 rows=tuple(_row(preset) for preset in self.presets),
             )
 

@@ -64,10 +64,12 @@ class Result(records.Result):
 
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Classify the images and draw what the model attends to."""
-    from vitruvius.engine import trained
+    from vitruvius.training import predictor as trained
 
     if not config.run:
-        raise UserError("which run? vitruvius predict RUN IMAGE... (RUN is a name below runs/train, or a folder)")
+        raise UserError(
+            "which run? vitruvius predict RUN IMAGE... (RUN is a name below runs/train, or a folder)"
+        )
     source = runs.find(config.run, "train", flags.runs)
     model = trained.load(source)
     images = [(name, trained.picture(name, model)) for name in config.images]
@@ -102,15 +104,19 @@ def _stem(name: str, names: tuple[str, ...]) -> str:
 
 
 def _overlay(name: str, pixels: Any, attention: Any, path: Any) -> None:
-    from vitruvius.report import looking, png
+    from vitruvius.render import png
+    from vitruvius.training import attention_pictures as looking
 
-    png.draw(looking.overlay(name, pixels.tolist(), [(title, heat.tolist()) for title, heat in attention]), path)
+    png.draw(
+        looking.overlay(name, pixels.tolist(), [(title, heat.tolist()) for title, heat in attention]), path
+    )
 
 
 def _about(folder: runs.Run, model: Any, images: list[Any]) -> tuple[str, str | None]:
     """The pictures about the model: mean attention distance, and similarity of positions where it has them."""
-    from vitruvius.engine import trained
-    from vitruvius.report import looking, png
+    from vitruvius.render import png
+    from vitruvius.training import attention_pictures as looking
+    from vitruvius.training import predictor as trained
 
     distance, positions = folder.path("distance.png"), folder.path("positions.png")
     png.draw(looking.distance(trained.distances(model, images).tolist(), model.net.arch.image), distance)

@@ -14,16 +14,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from vitruvius.core import config, records, runs, stopping
+from vitruvius.core import config, records, runs
+from vitruvius.core import signals as stopping
 from vitruvius.core.config import Flags, Ints, Names, Settings
 from vitruvius.core.errors import UserError
-from vitruvius.verbs._pretrained import Result, finish
+from vitruvius.pretraining.finish import Result, finish
 
 if TYPE_CHECKING:
     from vitruvius.datasets import Dataset
-    from vitruvius.engine.autoencoders import Plan
-    from vitruvius.engine.loop import Job
-    from vitruvius.engine.pretraining import Judge
+    from vitruvius.pretraining.autoencoders import Plan
+    from vitruvius.pretraining.evaluate import Judge
+    from vitruvius.training.loop import Job
 
 
 __all__ = ["Config", "Result", "run"]
@@ -98,14 +99,18 @@ class Config(config.Config):
     def _is_possible(self) -> Self:
         for field in ("latent", "hidden"):
             if any(not 1 <= width <= 2**20 for width in getattr(self, field)):
-                raise ValueError(f"{field} {','.join(map(str, getattr(self, field)))}: sizes are 1 to {2**20}")
+                raise ValueError(
+                    f"{field} {','.join(map(str, getattr(self, field)))}: sizes are 1 to {2**20}"
+                )
         for field in ("objective", "latent"):
             if len(set(getattr(self, field))) < len(getattr(self, field)):
                 raise ValueError(f"{field} {','.join(map(str, getattr(self, field)))}: name each one once")
         if not self.latent:
             raise ValueError("latent: name at least one size")
         if self.model == "vit" and (len(self.objective) > 1 or (self.repeats or 1) > 1):
-            raise ValueError("a ViT is pretrained alone: one objective, repeats 1 (another seed gives another)")
+            raise ValueError(
+                "a ViT is pretrained alone: one objective, repeats 1 (another seed gives another)"
+            )
         others, whose = (_OF_DENSE, "linear and mlp models") if self.model == "vit" else (_OF_VIT, "a ViT")
         for field in others:
             if getattr(self, field) != type(self).model_fields[field].default:
@@ -141,10 +146,13 @@ class Prepared(NamedTuple):
 
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Pretrain, probe, certify, write the run folder."""
-    from vitruvius.engine import pretraining, session
-    from vitruvius.engine.loop import Epoch
+    from vitruvius.pretraining import evaluate as pretraining
+    from vitruvius.training import session
+    from vitruvius.training.loop import Epoch
 
-    prepared = _prepared(config) if flags.resume is None else None  # faults are found before there is a folder
+    prepared = (
+        _prepared(config) if flags.resume is None else None
+    )  # faults are found before there is a folder
     with runs.opened("pretrain", config, flags) as (folder, config), stopping.on_signals() as stop:
         config, data, job, judge, environment = prepared or _prepared(config)
         job.stop = stop
@@ -165,10 +173,13 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
 
 def _prepared(config: Config) -> Prepared:
     """Read the data and build the models; whatever is wrong with the request is said here."""
-    from vitruvius.engine import device
+    from vitruvius.training import device
 
     data, config = _data(config), _resolved(config)
-    threads, place = device.use_threads(config.threads or _threads(config, data)), device.device(config.device)
+    threads, place = (
+        device.use_threads(config.threads or _threads(config, data)),
+        device.device(config.device),
+    )
     job, judge = _job(config, data, place)
     environment = runs.environment(**device.fingerprint(threads, 1), data_sha256=data.sha256)
     return Prepared(config, data, job, judge, environment)
@@ -182,16 +193,22 @@ def _data(config: Config) -> "Dataset":
         raise UserError(f"{data.name}: there are no training samples")
     image = len(data.shape) == 3
     if config.model == "vit" and (not image or data.shape[1] != data.shape[2]):
-        raise UserError(f"{data.name}: samples of shape {data.shape} are not square images; a ViT needs those")
+        raise UserError(
+            f"{data.name}: samples of shape {data.shape} are not square images; a ViT needs those"
+        )
     if config.shift and not image:
-        raise UserError(f"--shift {config.shift}: {data.name} has no images, its samples have shape {data.shape}")
+        raise UserError(
+            f"--shift {config.shift}: {data.name} has no images, its samples have shape {data.shape}"
+        )
     return data
 
 
 def _resolved(config: Config) -> Config:
     """The config with everything chosen; the same again when it is already."""
     given = config.model_dump()
-    left_out = {name: value for name, value in _BY_MODEL[config.model].items() if given[name] in (None, (), "auto")}
+    left_out = {
+        name: value for name, value in _BY_MODEL[config.model].items() if given[name] in (None, (), "auto")
+    }
     return Config(**given | left_out)
 
 
@@ -208,11 +225,13 @@ def _job(config: Config, data: "Dataset", place: Any) -> "tuple[Job, Judge]":
     import torch
 
     from vitruvius.datasets import Split
-    from vitruvius.engine import autoencoders, loop, pretraining
-    from vitruvius.engine.augment import Augment
-    from vitruvius.engine.grid import Grid, measure
-    from vitruvius.engine.optimiser import adamw
     from vitruvius.nn.masked import decoder_for
+    from vitruvius.optimisers.adamw import adamw
+    from vitruvius.pretraining import autoencoders
+    from vitruvius.pretraining import evaluate as pretraining
+    from vitruvius.pretraining.grid import Grid, measure
+    from vitruvius.training import loop
+    from vitruvius.training.augment import Augment
 
     plan, model = _plan(config), config.model
     if model == "vit":
@@ -228,8 +247,12 @@ def _job(config: Config, data: "Dataset", place: Any) -> "tuple[Job, Judge]":
     job = loop.Job(
         model=grid,
         measure=measure,
-        train=pretraining.samples(data, train, model, seed=config.seed, augment=Augment(config.shift), **where),
-        validation=pretraining.samples(data, Split(train.x[:0], None), model),  # so that the last weights are kept
+        train=pretraining.samples(
+            data, train, model, seed=config.seed, augment=Augment(config.shift), **where
+        ),
+        validation=pretraining.samples(
+            data, Split(train.x[:0], None), model
+        ),  # so that the last weights are kept
         recipe=loop.Recipe(**recipe, decay=config.schedule == "cosine"),
         optimiser=adamw(grid, recipe["lr"], config.weight_decay if model == "vit" else 0.0),
     )
@@ -242,20 +265,26 @@ _RECIPE = ("epochs", "batch", "lr", "warmup", "seed", "checkpoint", "time_limit"
 def _plan(config: Config) -> "Plan":
     from dataclasses import fields
 
-    from vitruvius.engine.autoencoders import Plan
+    from vitruvius.pretraining.autoencoders import Plan
 
     return Plan(**{field.name: getattr(config, field.name) for field in fields(Plan)})
 
 
 def _notes(config: Config, data: "Dataset", job: "Job", judge: "Judge") -> Iterator[records.Note]:
-    from vitruvius.engine import pca
+    from vitruvius.pretraining import pca
 
-    counts = f"{len(data.train):,} training, {len(data.validation):,} validation, {len(data.test):,} test samples"
+    counts = (
+        f"{len(data.train):,} training, {len(data.validation):,} validation, {len(data.test):,} test samples"
+    )
     yield records.Note(text=f"{data.name}: {counts}")
     params = sum(parameter.numel() for parameter in job.model.parameters())
     cells = len(job.model.cells)  # type: ignore[arg-type]
-    yield records.Note(text=f"{params:,} parameters in {cells:,} {'autoencoder' if cells == 1 else 'autoencoders'}")
-    yield records.Note(text=f"the probe is left out: {judge.why_not}" if judge.why_not else f"probe: {judge.words()}")
+    yield records.Note(
+        text=f"{params:,} parameters in {cells:,} {'autoencoder' if cells == 1 else 'autoencoders'}"
+    )
+    yield records.Note(
+        text=f"the probe is left out: {judge.why_not}" if judge.why_not else f"probe: {judge.words()}"
+    )
     if config.model == "linear" and (why_not := pca.too_large(data.train.x)):
         yield records.Note(text=why_not)
     if config.l2 and any(".py:" in name for name in config.objective):

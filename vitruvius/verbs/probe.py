@@ -18,7 +18,7 @@ from vitruvius.core.errors import UserError
 
 if TYPE_CHECKING:
     from vitruvius.datasets import Dataset
-    from vitruvius.engine.encoders import Source
+    from vitruvius.pretraining.features import Source
 
 
 class Config(config.Config):
@@ -75,19 +75,30 @@ class Result(records.Result):
 
     def view(self) -> Iterable[Block]:
         shown = (
-            (row.features, row.size, f"{row.mean:.2%}", f"{row.spread:.2%}", f"{row.low:.2%}", f"{row.high:.2%}")
+            (
+                row.features,
+                row.size,
+                f"{row.mean:.2%}",
+                f"{row.spread:.2%}",
+                f"{row.low:.2%}",
+                f"{row.high:.2%}",
+            )
             for row in self.rows
         )
         columns = ("features", "size", "accuracy", "spread", "lowest", "highest")
         yield Table(columns=columns, rows=tuple(shown), note=f"{self.data}: {self.protocol}")
         slow = [row.features for row in self.rows if row.gradient is not None and row.gradient > 1e-6]
         if slow:
-            yield Text(text=f"not at the optimum (gradient norm above 1e-6): {', '.join(slow)}", style="warning")
+            yield Text(
+                text=f"not at the optimum (gradient norm above 1e-6): {', '.join(slow)}", style="warning"
+            )
 
 
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Fit a probe to each kind of features and count its hits."""
-    from vitruvius.engine import device, encoders, pca
+    from vitruvius.pretraining import features as encoders
+    from vitruvius.pretraining import pca
+    from vitruvius.training import device
 
     if not config.source:
         raise UserError("which features? vitruvius probe RUN, raw, pca:K or untrained:ARCH")
@@ -124,7 +135,7 @@ def _of_run(config: Config, flags: Flags) -> tuple[Config, str, int]:
 def _data(config: Config, seed: int) -> "Dataset":
     """Labelled samples of several classes, or a refusal with their counts."""
     from vitruvius import datasets
-    from vitruvius.engine.feed import require_classes
+    from vitruvius.training.batches import require_classes
 
     assert config.data is not None
     data = datasets.get(config.data, data_dir=config.data_dir, validation=config.validation, seed=seed)
@@ -140,8 +151,9 @@ def _row(config: Config, data: "Dataset", source: "Source") -> Row:
     """One kind of features through all draws."""
     import statistics
 
-    from vitruvius.engine import probing, seeds
-    from vitruvius.engine.feed import Feed
+    from vitruvius.pretraining import probe as probing
+    from vitruvius.training import seeds
+    from vitruvius.training.batches import Feed
 
     judged = getattr(data, config.on)
     test = probing.Labelled(probing.features(source.encode, Feed(judged.x, judged.y)), judged.y)
@@ -186,7 +198,7 @@ def _result(config: Config, data: "Dataset", rows: list[Row], run: str) -> Resul
 
 
 def _draw(folder: runs.Run, result: Result) -> None:
-    from vitruvius.report import png
+    from vitruvius.render import png
 
     bars = Bars(
         title=f"Probe accuracy on {result.data} with {result.labels:,} labels",

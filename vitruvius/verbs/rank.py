@@ -18,15 +18,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
-from vitruvius.core import config, files, records, runs, stopping, tables
+from vitruvius.arch import tables
+from vitruvius.core import config, files, records, runs
+from vitruvius.core import signals as stopping
 from vitruvius.core.blocks import Block
 from vitruvius.core.config import Flags, Names, changed
 from vitruvius.core.errors import Interrupted, UserError
-from vitruvius.core.stopping import Stop
-from vitruvius.engine.standings import Ceiling, Standing
+from vitruvius.core.signals import Stop
+from vitruvius.ranking.results import Ceiling, Standing
 
 if TYPE_CHECKING:
-    from vitruvius.engine.ranking import Plan, Scored
+    from vitruvius.ranking.score import Plan, Scored
 
 
 class Config(config.Config):
@@ -74,7 +76,7 @@ class Result(records.Result):
     config: Config
 
     def view(self) -> Iterable[Block]:
-        from vitruvius.report import ranking
+        from vitruvius.ranking import report as ranking
 
         return ranking.summary(self.model_dump(mode="json"))
 
@@ -116,7 +118,11 @@ def _continued(config: Config, flags: Flags) -> Flags:
     if flags.resume is not None or flags.name is None or not (folder / "config.json").is_file():
         return flags
     before, now = files.read_json(folder / "config.json"), config.model_dump(mode="json")
-    other = [f"{key} was {before.get(key)!r}, now {now.get(key)!r}" for key in changed(before, now) if key not in HOW]
+    other = [
+        f"{key} was {before.get(key)!r}, now {now.get(key)!r}"
+        for key in changed(before, now)
+        if key not in HOW
+    ]
     if other:
         raise UserError(f"the run {folder} was made otherwise ({'; '.join(other)}): choose another --name")
     return dataclasses.replace(flags, resume=str(folder), name=None)
@@ -147,8 +153,9 @@ def _inputs(config: Config) -> dict[str, str]:
 def _prepared(config: Config) -> Prepared:
     """Read the data and the networks; whatever is wrong with the request is said here."""
     from vitruvius import datasets
-    from vitruvius.engine import candidates, ranking
-    from vitruvius.engine.feed import require_classes
+    from vitruvius.ranking import candidates
+    from vitruvius.ranking import score as ranking
+    from vitruvius.training.batches import require_classes
 
     _refuse_bad_table(config)
     proxies = ranking.chosen(config.proxies)
@@ -185,7 +192,7 @@ def _scored(
     folder: runs.Run, config: Config, plan: "Plan", stop: Stop
 ) -> "Generator[records.Record, None, dict[str, Scored]]":
     """Score what the folder does not hold yet; every score is on disk before the next is asked for."""
-    from vitruvius.engine import ranking
+    from vitruvius.ranking import score as ranking
 
     done = ranking.read(folder.records(), plan)
     if done:
@@ -196,13 +203,18 @@ def _scored(
         yield record
         yield records.Progress(done=len(done), total=len(plan.tasks), label="scoring")
         if stop.signal is not None:
-            raise Interrupted(f"stopped; what is scored is kept: --resume {folder.folder.name} goes on", stop.signal)
+            raise Interrupted(
+                f"stopped; what is scored is kept: --resume {folder.folder.name} goes on", stop.signal
+            )
     return done
 
 
-def _finish(folder: runs.Run, config: Config, prepared: Prepared, done: "dict[str, Scored]", began: float) -> Result:
+def _finish(
+    folder: runs.Run, config: Config, prepared: Prepared, done: "dict[str, Scored]", began: float
+) -> Result:
     """Read the accuracies, now that every score is on disk, judge the scores and write what people look at."""
-    from vitruvius.engine import evaluation, places, ranking, statistics
+    from vitruvius.ranking import evaluation, places, statistics
+    from vitruvius.ranking import score as ranking
 
     table = ranking.table(prepared.plan, done)
     scores = {proxy: places.matrix(rows) for proxy, rows in table.items()}
@@ -212,7 +224,9 @@ def _finish(folder: runs.Run, config: Config, prepared: Prepared, done: "dict[st
         column: evaluation.evaluate(scores, evaluation.sizes_of(standings), values, config.seed)
         for column, values in (accuracies or {"": ()}).items()
     }
-    as_json = {column: {name: found.model_dump() for name, found in by.items()} for column, by in judged.items()}
+    as_json = {
+        column: {name: found.model_dump() for name, found in by.items()} for column, by in judged.items()
+    }
     tied = {proxy: statistics.tied_with_best(found) for proxy, found in scores.items()}
     result = Result(
         archs=places.in_order(standings, accuracies),
@@ -247,7 +261,9 @@ def _noise_ceiling(config: Config) -> Ceiling | None:
 
 def _draw(folder: runs.Run, result: Result) -> None:
     """Scores, scatters and report: made from the result alone."""
-    from vitruvius.report import png, ranking, ranking_page
+    from vitruvius.ranking import page as ranking_page
+    from vitruvius.ranking import report as ranking
+    from vitruvius.render import png
 
     shown = result.model_dump(mode="json")
     files.write(folder.path("scores.csv"), ranking.table_csv(shown))

@@ -13,16 +13,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from vitruvius.core import config, cost, records, runs, stopping, tables
-from vitruvius.core.arch import Arch
+from vitruvius.arch import cost, tables
+from vitruvius.arch.arch import Arch
+from vitruvius.core import config, records, runs
+from vitruvius.core import signals as stopping
 from vitruvius.core.config import Flags, Settings
 from vitruvius.core.errors import UserError
-from vitruvius.verbs._findings import Found, watched
-from vitruvius.verbs._trained import Result, finish
+from vitruvius.doctor.results import Found, watched
+from vitruvius.training.results import Result, finish
 
 if TYPE_CHECKING:
     from vitruvius.datasets import Dataset
-    from vitruvius.engine.loop import Job
+    from vitruvius.training.loop import Job
 
 
 __all__ = ["Config", "Result", "run"]
@@ -86,7 +88,8 @@ class Config(config.Config):
 
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Train, evaluate, write the run folder."""
-    from vitruvius.engine import device, session, world
+    from vitruvius.training import device, session
+    from vitruvius.training import distributed as world
 
     place = device.device(config.device)
     if flags.resume is None:
@@ -100,7 +103,10 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         data, arch = _data_and_arch(config)
         threads = device.use_threads(config.threads)
         macs = cost.cost(arch).macs * len(data.train) * config.epochs
-        choices = {"compile": _compiles(config, macs, folder), "precision": device.precision(config.precision, place)}
+        choices = {
+            "compile": _compiles(config, macs, folder),
+            "precision": device.precision(config.precision, place),
+        }
         config = config.model_copy(update=choices)
         if world.rank() == 0:
             folder.write_config(config)
@@ -123,7 +129,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
 
 def _unwatched(config: Config) -> Config:
     """What is compared with the recorded config: any run may be continued with or without --doctor."""
-    from vitruvius.engine import world
+    from vitruvius.training import distributed as world
 
     if config.doctor and world.size() > 1:
         raise UserError("--doctor watches one process: train without torchrun")
@@ -131,10 +137,13 @@ def _unwatched(config: Config) -> Config:
 
 
 def _compiles(config: Config, macs: int, folder: runs.Run) -> str:
-    from vitruvius.engine import device, world
+    from vitruvius.training import device
+    from vitruvius.training import distributed as world
 
     if config.doctor and config.compile == "on" and not folder.is_new:
-        raise UserError(f"--doctor: {folder.folder.name} is compiled, and uncompiled it would not go on to the bit")
+        raise UserError(
+            f"--doctor: {folder.folder.name} is compiled, and uncompiled it would not go on to the bit"
+        )
     return "off" if config.doctor or world.size() > 1 else device.compiles(config.compile, macs)
 
 
@@ -142,12 +151,14 @@ def _compiles(config: Config, macs: int, folder: runs.Run) -> str:
 def _data_and_arch(config: Config) -> "tuple[Dataset, Arch]":
     """The data and the network for them, refused before training if they do not fit."""
     from vitruvius import datasets
-    from vitruvius.engine.feed import require_classes
+    from vitruvius.training.batches import require_classes
 
     data = datasets.get(config.data, data_dir=config.data_dir, validation=config.validation, seed=config.seed)
     require_classes(data)
     if len(data.shape) != 3 or data.shape[1] != data.shape[2]:
-        raise UserError(f"{data.name}: samples of shape {data.shape} are not square images; a ViT needs those")
+        raise UserError(
+            f"{data.name}: samples of shape {data.shape} are not square images; a ViT needs those"
+        )
     channels, side, _ = data.shape
     arch = tables.arch(config.arch, config.set, image=side, channels=channels, classes=len(data.classes))
     if (arch.channels, arch.image) != (channels, side) or arch.classes < len(data.classes):
@@ -162,12 +173,14 @@ def _data_and_arch(config: Config) -> "tuple[Dataset, Arch]":
 def _job(config: Config, data: "Dataset", arch: Arch, place: Any) -> "Job":
     import torch
 
-    from vitruvius.engine import device, loop, trained, world
-    from vitruvius.engine.augment import Augment
-    from vitruvius.engine.feed import feed
-    from vitruvius.engine.optimiser import adamw
     from vitruvius.nn.vit import build
     from vitruvius.objectives.classify import classify
+    from vitruvius.optimisers.adamw import adamw
+    from vitruvius.training import device, loop
+    from vitruvius.training import distributed as world
+    from vitruvius.training import predictor as trained
+    from vitruvius.training.augment import Augment
+    from vitruvius.training.batches import feed
 
     kind = device.PRECISIONS[config.precision]
     dtype = torch.float64 if kind is torch.float64 else torch.float32
@@ -207,12 +220,16 @@ _RECIPE = ("epochs", "batch", "accumulate", "lr", "warmup", "clip", "seed", "che
 
 
 def _notes(config: Config, data: "Dataset", arch: Arch) -> Iterator[records.Note]:
-    from vitruvius.engine import device
+    from vitruvius.training import device
 
-    counts = f"{len(data.train):,} training, {len(data.validation):,} validation, {len(data.test):,} test images"
+    counts = (
+        f"{len(data.train):,} training, {len(data.validation):,} validation, {len(data.test):,} test images"
+    )
     yield records.Note(text=f"{data.name}: {counts} of {len(data.classes)} classes")
     found = cost.cost(arch)
-    yield records.Note(text=f"{config.arch}: {found.params:,} parameters, {found.macs:,} multiply-adds per image")
+    yield records.Note(
+        text=f"{config.arch}: {found.params:,} parameters, {found.macs:,} multiply-adds per image"
+    )
     if config.doctor:
         yield records.Note(text="--doctor: this training is watched, and runs without torch.compile")
     elif config.compile == "off" and device.compiler() is None:

@@ -26,8 +26,8 @@ class Config(config.Config):
 
 def run(config: Config) -> Iterator[records.Record]:
     """Build, pass forward and back once on a copy, and report."""
-    from vitruvius.engine import clinic
-    from vitruvius.verbs._findings import result
+    from vitruvius.doctor import diagnose as clinic
+    from vitruvius.doctor.results import result
 
     yield result(clinic.examine_model(_factory(config.factory), config.factory, config.table), config.table)
 

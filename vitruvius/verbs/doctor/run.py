@@ -36,8 +36,8 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Run the script under watch and report."""
     if not config.script:
         raise UserError("which script? vitruvius doctor run [--steps N] [--json] SCRIPT.py [ARGUMENTS...]")
-    from vitruvius.engine import clinic
-    from vitruvius.verbs._findings import result
+    from vitruvius.doctor import diagnose as clinic
+    from vitruvius.doctor.results import result
 
     words = (config.script, config.arguments, config.steps)
     yield result(clinic.run_script(*words, to_stderr=flags.json, table=config.table), config.table)

@@ -1,0 +1,111 @@
+"""Work spread over processes gives what it gives here, and survives workers that are killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from vitruvius.core.errors import UserError
+from vitruvius.ranking import spread
+from vitruvius.ranking.spread import Job, Lost
+
+
+def summed(shared: float, task: int) -> tuple[float, int]:
+    """A sum whose last bits depend on the number of threads, and that number."""
+    values = torch.randn(300_000, generator=torch.Generator().manual_seed(task))
+    return float((values * shared).sum()), torch.get_num_threads()
+
+
+def fragile(folder: str, task: int) -> int:
+    """Task 3 kills its worker the first time, task 5 every time."""
+    mark = Path(folder) / str(task)
+    if task == 5 or (task == 3 and not mark.exists()):
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return task * task
+
+
+def failing(shared: Any, task: int) -> int:
+    raise ValueError(f"task {task}")
+
+
+def test_processes_give_the_same_results_in_the_same_order() -> None:
+    before = torch.get_num_threads()
+    here = list(spread.results(Job(summed, 1.1), range(20)))
+    apart = list(spread.results(Job(summed, 1.1), range(20), "processes", 2))
+    assert here == apart
+    assert {threads for _, threads in here} == {1}
+    assert torch.get_num_threads() == before
+
+
+def test_a_killed_worker_costs_nothing_and_a_task_that_kills_every_worker_is_lost(tmp_path: Path) -> None:
+    found = list(spread.results(Job(fragile, str(tmp_path)), range(9), "processes", 2))
+    assert found == [Lost(spread.ENDED) if task == 5 else task * task for task in range(9)]
+
+
+def test_an_error_in_the_work_itself_is_not_swallowed() -> None:
+    with pytest.raises(ValueError, match="task 0"):
+        list(spread.results(Job(failing, None), range(3), "processes", 2))
+
+
+def test_nothing_to_do_starts_no_process() -> None:
+    assert list(spread.results(Job(failing, None), [], "processes", 2)) == []
+
+
+def test_a_missing_ray_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(UserError, match=r"pip install 'vitruvius\[ray\]'"):
+        list(spread.results(Job(failing, None), [1], "ray"))
+
+
+ORPHANS = """
+import os, time
+from vitruvius.ranking import spread
+def waiting(shared, task):
+    print(os.getpid(), flush=True)
+    time.sleep(600)
+if __name__ == "__main__":
+    list(spread.results(spread.Job(waiting, None), [1, 2], "processes", 2))
+"""
+
+
+def test_workers_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(ORPHANS)
+    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        workers = [int(parent.stdout.readline()) for _ in range(2)]
+        parent.kill()
+    for _ in range(100):
+        if not any(Path(f"/proc/{worker}").exists() for worker in workers):
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"{workers} go on")
+
+
+@pytest.mark.slow
+def test_a_script_without_a_guard_is_told_what_to_do(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(ORPHANS.replace('if __name__ == "__main__":', "if True:"))
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
+    assert "if __name__ == '__main__':" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.slow
+def test_ray_gives_the_same_results_and_survives_killed_workers(tmp_path: Path) -> None:
+    import ray
+
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
+    try:
+        here = list(spread.results(Job(summed, 1.1), range(20)))
+        assert list(spread.results(Job(summed, 1.1), range(20), "ray", 2)) == here
+        found = list(spread.results(Job(fragile, str(tmp_path)), range(9), "ray", 2))
+        assert found == [Lost(spread.ENDED) if task == 5 else task * task for task in range(9)]
+    finally:
+        ray.shutdown()

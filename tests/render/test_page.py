@@ -1,0 +1,108 @@
+"""Pages: everything escaped, nothing from the network."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from vitruvius.core.blocks import Block, Formula, Heatmap, Lines, Scatter, Table, Text
+from vitruvius.render import page as html
+
+EVIL = '<script>alert("x")</script> & more'
+
+
+@pytest.fixture
+def blocks(lines: Lines, heatmap: Heatmap) -> list[Block]:
+    """One block of every kind."""
+    return [
+        Text(text="Part", style="title"),
+        Text(text="A sentence."),
+        Text(text="Beware", style="warning"),
+        Formula(latex=r"a = \frac{1}{2}"),
+        Table(
+            title="Costs",
+            columns=("part", "count"),
+            rows=(("q", 1234567), ("k", 0.123456)),
+            note="no softmax",
+        ),
+        lines,
+        heatmap,
+        Scatter(title="Nets", x=(1, 2), y=(2, 1), names=("one", "two"), x_label="proxy", y_label="accuracy"),
+    ]
+
+
+class Tags(HTMLParser):
+    """Collects tags, and complains about ones that are not closed in order."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(page)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_a_page_shows_every_block(blocks: list[Block]) -> None:
+    page = html.page("Everything", blocks)
+    tags = [tag for tag, _ in Tags(page).seen]
+    assert (tags.count("h1"), tags.count("h2"), tags.count("math"), tags.count("table")) == (1, 1, 1, 1)
+    assert tags.count("figure") == tags.count("svg") == 3
+    assert '<p class="warning">Beware</p>' in page
+    assert '<td class="number">1,234,567</td>' in page
+
+
+@pytest.mark.parametrize("interactive", [False, True])
+def test_a_page_needs_nothing_from_elsewhere(interactive: bool, blocks: list[Block]) -> None:
+    page = html.page("Everything", blocks, interactive=interactive)
+    for tag, attributes in Tags(page).seen:
+        assert tag not in ("link", "iframe", "img")
+        for name in ("src", "href", "xlink:href"):
+            assert (attributes.get(name) or "#").startswith(("#", "data:"))
+    assert "default-src 'none'" in page
+    assert ("<script" in page) == interactive
+
+
+def test_text_is_never_markup(lines: Lines) -> None:
+    evil: list[Block] = [
+        Text(text=EVIL),
+        Text(text=EVIL, style="title"),
+        Table(columns=(EVIL,), rows=((EVIL,),), title=EVIL, note=EVIL),
+        Formula(latex=rf"\text{{{EVIL}}}"),
+        lines.model_copy(update={"title": EVIL, "x_label": EVIL}),
+    ]
+    assert "<script" not in html.page(EVIL, evil)
+    assert "<script" not in html.book(EVIL, {EVIL: {EVIL: evil}})
+
+
+def test_interactive_names_cannot_end_the_script() -> None:
+    points = Scatter(title=EVIL, x=(1,), y=(2,), names=(EVIL,), x_label="", y_label="")
+    page = html.page("Points", [points], interactive=True)
+    assert page.count("alert(") == page.count('alert(\\"x\\")')
+    assert f"{EVIL}" not in page
+
+
+def test_only_points_and_curves_are_interactive_and_the_library_comes_once(blocks: list[Block]) -> None:
+    page = html.page("Everything", blocks, interactive=True)
+    assert re.findall(r'<div id="(plot\d+)"', page) == ["plot1", "plot3"]
+    assert page.count("plotly.js v") == 1
+
+
+def test_a_book_has_a_table_of_contents_and_no_id_twice(blocks: list[Block]) -> None:
+    parts = {"Attention": {"multihead": blocks, "attention cost": blocks}, "Training": {"dropout": blocks}}
+    seen = Tags(html.book("Lessons", parts)).seen
+    targets = {attributes["href"] for tag, attributes in seen if tag == "a"}
+    assert targets == {"#multihead", "#attention-cost", "#dropout"}
+    ids = [attributes["id"] for _, attributes in seen if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert targets <= {f"#{name}" for name in ids}

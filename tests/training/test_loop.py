@@ -1,0 +1,121 @@
+"""The training loop: parts of a batch equal the whole, order is a function of (seed, epoch), faults stop it."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from vitruvius.arch.arch import Arch
+from vitruvius.core.errors import Interrupted, WorkFailed
+from vitruvius.nn.vit import build
+from vitruvius.objectives.classify import classify
+from vitruvius.training import loop
+from vitruvius.training.augment import Augment
+from vitruvius.training.batches import Feed
+from vitruvius.training.loop import Epoch, Job, Recipe
+
+ARCH = Arch(image=8, patch=4, width=8, depth=1, heads=2, mlp=8, classes=2)
+
+
+def data(count: int = 50) -> tuple[torch.Tensor, torch.Tensor]:
+    """Bright left halves against bright right halves, with noise."""
+    source = torch.Generator().manual_seed(0)
+    y = torch.arange(count) % 2
+    x = torch.randint(0, 100, (count, 1, 8, 8), generator=source, dtype=torch.uint8)
+    x[y == 0, :, :, :4] += 100
+    x[y == 1, :, :, 4:] += 100
+    return x, y
+
+
+def job(dtype: torch.dtype = torch.float64, **recipe: object) -> Job:
+    x, y = data()
+    feed = Feed(x, y, dtype=dtype, augment=Augment(shift=1), seed=3)
+    model = build(ARCH, seed=0).to(dtype)
+    settings = Recipe(**{"epochs": 2, "batch": 16, "lr": 0.01, "warmup": 2, **recipe})  # type: ignore[arg-type]
+    optimiser = torch.optim.AdamW(model.parameters(), lr=0.01)
+    validation = Feed(x[:20], y[:20], dtype=dtype)
+    return Job(model, classify, feed, validation, settings, optimiser)
+
+
+def weights(model: nn.Module) -> torch.Tensor:
+    return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
+
+
+@pytest.mark.parametrize("parts", [2, 3, 5, 16, 40])
+def test_accumulated_parts_equal_the_whole_batch(parts: int) -> None:
+    """50 samples in batches of 16: the last batch has 2, and most numbers of parts do not divide 16."""
+    whole, cut = job(), job(accumulate=parts)
+    for work in (whole, cut):
+        list(loop.run(work))
+    torch.testing.assert_close(weights(whole.model), weights(cut.model), rtol=1e-12, atol=1e-12)
+
+
+def test_training_lowers_the_loss_and_reports_each_epoch() -> None:
+    records = [record for record in loop.run(job(epochs=8)) if isinstance(record, Epoch)]
+    assert [record.epoch for record in records] == list(range(1, 9))
+    assert records[-1].train_loss < 0.7 * records[0].train_loss
+    assert records[-1].val_accuracy == 1.0
+
+
+def test_the_epoch_record_is_the_mean_over_its_samples() -> None:
+    work = job(epochs=1, lr=1e-30)  # weights stand still
+    work.train = Feed(work.train.x, work.train.y, dtype=torch.float64)
+    (record,) = [record for record in loop.run(work) if isinstance(record, Epoch)]
+    expected = classify(work.model, work.train.batch(torch.arange(50)), None)
+    assert record.train_loss == pytest.approx(expected.value.item(), rel=1e-6)
+    assert record.train_accuracy == int(expected.correct) / 50  # type: ignore[arg-type]
+
+
+def test_order_is_a_function_of_seed_and_epoch() -> None:
+    x, y = data()
+    feed = Feed(x, y, seed=1)
+    assert torch.equal(feed.order(3), Feed(x, y, seed=1).order(3))
+    assert not torch.equal(feed.order(3), feed.order(4))
+    assert not torch.equal(feed.order(3), Feed(x, y, seed=2).order(3))
+    assert feed.order(0).sort().values.tolist() == list(range(50))
+
+
+def test_clipping_bounds_the_gradient() -> None:
+    work = job(clip=1e-3)
+    seen = []
+    work.optimiser.register_step_pre_hook(
+        lambda optimiser, *rest: seen.append(
+            math.sqrt(sum(float(p.grad.square().sum()) for p in optimiser.param_groups[0]["params"]))
+        )
+    )
+    list(loop.run(work))
+    assert max(seen) <= 1e-3 * (1 + 1e-6)
+
+
+def test_a_loss_that_is_no_number_stops_with_a_pointer() -> None:
+    work = job()
+    with torch.no_grad():
+        work.model.head.bias.fill_(torch.nan)  # type: ignore[union-attr,operator]
+    with pytest.raises(WorkFailed, match=r"loss became nan in step 1 .*vitruvius doctor"):
+        list(loop.run(work))
+
+
+def test_a_signal_saves_and_leaves_with_its_exit_code() -> None:
+    work, saved = job(), []
+    work.save = lambda job: saved.append(job.cursor.step)
+    work.stop.signal = 15
+    with pytest.raises(Interrupted) as caught:
+        list(loop.run(work))
+    assert caught.value.exit_code == 143
+    assert saved == [1]
+
+
+def test_a_time_limit_ends_the_run_with_its_state_saved() -> None:
+    work, saved = job(time_limit=1e-9), []
+    work.save = lambda job: saved.append(job.cursor.step)
+    assert not [record for record in loop.run(work) if isinstance(record, Epoch)]
+    assert saved == [1]
+
+
+def test_the_best_epoch_is_the_one_with_the_highest_validation_accuracy() -> None:
+    work, kept = job(epochs=6), []
+    work.keep_best = lambda job: kept.append(job.cursor.best_epoch)
+    records = [record for record in loop.run(work) if isinstance(record, Epoch)]
+    accuracies = [record.val_accuracy for record in records]
+    assert kept[-1] == accuracies.index(max(accuracies)) + 1  # type: ignore[type-var]

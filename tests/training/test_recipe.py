@@ -1,0 +1,26 @@
+"""The learning rate over a run."""
+
+import pytest
+
+from vitruvius.training.recipe import learning_rate
+
+
+def test_it_rises_linearly_to_the_peak_and_falls_towards_zero() -> None:
+    rates = [learning_rate(step, 2.0, 10, 100) for step in range(1, 101)]
+    assert rates[4] == pytest.approx(1.0)
+    assert max(rates) == rates[9] == rates[10] == pytest.approx(2.0)
+    assert rates[10:] == sorted(rates[10:], reverse=True)
+    assert 0 < rates[-1] < 0.01
+
+
+def test_half_way_down_the_cosine_is_half_the_peak() -> None:
+    assert learning_rate(51, 1.0, 0, 100) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("total", [1, 2, 3])
+def test_short_runs_have_positive_rates(total: int) -> None:
+    assert all(learning_rate(step, 1.0, 1000, total) > 0 for step in range(1, total + 1))
+
+
+def test_without_an_end_the_rate_stays_at_its_peak() -> None:
+    assert [learning_rate(step, 1.0, 2, None) for step in (1, 2, 3, 10**6)] == [0.5, 1.0, 1.0, 1.0]

@@ -1,0 +1,117 @@
+"""A network, as data: the only description of a Vision Transformer that crosses a function, file or process."""
+
+from functools import cached_property
+from typing import Annotated, Any, Literal, NamedTuple, Self
+
+from pydantic import BeforeValidator, Field, ModelWrapValidatorHandler, model_validator
+
+from vitruvius.core.config import Strict
+from vitruvius.core.errors import unknown
+from vitruvius.core.plugins import members
+
+Count = Annotated[int, Field(ge=1, le=2**20)]
+PerLayer = Annotated[Count | tuple[Count, ...], BeforeValidator(lambda value: _collapse(value))]
+"""One value for all layers, or one for each; equal values collapse to one, so that equal networks compare equal."""
+
+
+class Layer(NamedTuple):
+    """What may differ from layer to layer."""
+
+    heads: int
+    head_dim: int
+    mlp: int
+
+
+class Arch(Strict):
+    """A Vision Transformer (Dosovitskiy et al. 2021): patches, a pre-norm encoder, a linear head."""
+
+    image: Annotated[int, Field(ge=1, le=8192)] = 28
+    """Side of the square image in pixels."""
+    channels: Annotated[int, Field(ge=1, le=4096)] = 1
+    classes: Count = 10
+    patch: Annotated[int, Field(ge=1, le=8192)] = 7
+    """Side of a patch in pixels."""
+    width: Annotated[int, Field(ge=1, le=2**17)] = 64
+    """Length of a token's vector."""
+    depth: Annotated[int, Field(ge=1, le=4096)] = 6
+    """Number of encoder layers."""
+    heads: PerLayer = 8
+    head_dim: PerLayer | None = None
+    """Query, key and value width of one head; default: width // heads."""
+    mlp: PerLayer = 128
+    """Hidden width of the feed-forward part."""
+    activation: Literal["gelu", "gelu_tanh", "relu", "silu"] = "gelu"
+    norm_eps: Annotated[float, Field(gt=0, lt=1)] = 1e-6
+    class_token: bool = True
+    pooling: Literal["cls", "mean"] = "cls"
+    """What the head reads: the class token, or the mean of the patch tokens."""
+    positions: Literal["learned", "sinusoidal", "none"] = "learned"
+    qkv_bias: bool = False
+    out_bias: bool = True
+    init: Literal["torch", "public"] = "torch"
+    """First weights: PyTorch's own with unit-normal class token and positions, or the 0.02 of public ViTs."""
+    kernel: str = "softmax"
+    """How attention weighs values: a file of kernels/."""
+    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _has_an_entry_per_layer(cls, given: Any, build: ModelWrapValidatorHandler[Self]) -> Self:
+        """The lists as they were given: equal entries collapse, however many there are."""
+        arch = build(given)
+        for field in ("heads", "head_dim", "mlp"):
+            value = given.get(field) if isinstance(given, dict) else None
+            if isinstance(value, list | tuple) and len(value) != arch.depth:
+                raise ValueError(f"{field} has {len(value)} entries for depth {arch.depth}")
+        return arch
+
+    @model_validator(mode="after")
+    def _is_possible(self) -> Self:
+        if self.image % self.patch:
+            raise ValueError(f"patch {self.patch} does not divide image {self.image}")
+        if self.pooling == "cls" and not self.class_token:
+            raise ValueError("pooling 'cls' needs class_token true; without one choose pooling 'mean'")
+        if self.kernel not in members("kernels"):
+            raise unknown("kernel", self.kernel, members("kernels"))
+        if self.head_dim is None:
+            for heads in set(self._spread(self.heads)):
+                if self.width % heads:
+                    raise ValueError(
+                        f"heads {heads} does not divide width {self.width}; set head_dim to choose freely"
+                    )
+        return self
+
+    @cached_property
+    def layers(self) -> tuple[Layer, ...]:
+        """Heads, head_dim and mlp of each layer."""
+        heads = self._spread(self.heads)
+        dims = self._spread(self.head_dim) if self.head_dim else tuple(self.width // count for count in heads)
+        return tuple(map(Layer, heads, dims, self._spread(self.mlp)))
+
+    @property
+    def patches(self) -> int:
+        """Number of patches of one image."""
+        return (self.image // self.patch) ** 2
+
+    @property
+    def tokens(self) -> int:
+        """Number of tokens in the encoder: the patches and the class token."""
+        return self.patches + self.class_token
+
+    @property
+    def patch_dim(self) -> int:
+        """Length of a flattened patch."""
+        return self.channels * self.patch**2
+
+    def with_fields(self, **fields: Any) -> "Arch":
+        """This network with some fields changed, validated anew."""
+        return Arch(**{**self.model_dump(exclude_unset=True), **fields})
+
+    def _spread(self, value: Any) -> tuple[int, ...]:
+        return value if isinstance(value, tuple) else (value,) * self.depth
+
+
+def _collapse(value: Any) -> Any:
+    if isinstance(value, list | tuple) and value and all(item == value[0] for item in value):
+        return value[0]
+    return value

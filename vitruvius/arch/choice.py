@@ -1,0 +1,64 @@
+"""Which network a verb works with: `--arch NAME|FILE.json` and `--set field=value`, fitted to the data."""
+
+from typing import Any, ClassVar, Protocol
+
+from vitruvius.arch import tables
+from vitruvius.arch.arch import Arch
+from vitruvius.arch.cost import refuse_if_too_big
+from vitruvius.core.config import Part, Settings
+from vitruvius.core.errors import UserError
+
+
+class Images(Protocol):
+    """What must be known of data to choose a network for them; a `Dataset` has it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def classes(self) -> tuple[str, ...]: ...
+
+
+class ArchChoice(Part):
+    """The network, by name or file, with changed fields."""
+
+    group: ClassVar[str] = "network"
+    arch: str = "mnist"
+    """A preset (see `vitruvius list presets`) or a FILE.json."""
+    set: Settings = ()
+    """Change fields of the network: field=value."""
+
+    def resolve(self, data: Images, batch: int = 0, labelled: bool = True, **defaults: Any) -> Arch:
+        """Return the network for these data; refuse one that takes other images or does not fit into memory.
+
+        `batch` images at a time are trained (0: only the weights must fit); without `labelled` the classes are not
+        compared; `defaults` are fields that `--arch` and `--set` may change.
+        """
+        arch = tables.arch(self.arch, self.set, **sizes(data), **defaults)
+        refuse_misfit(arch, data, labelled=labelled)
+        refuse_if_too_big(arch, batch)
+        return arch
+
+
+def sizes(data: Images) -> dict[str, int]:
+    """Return the fields of an Arch that data decide; refuse data that are not square images."""
+    if len(data.shape) != 3 or data.shape[1] != data.shape[2]:
+        raise UserError(
+            f"{data.name}: samples of shape {data.shape} are not square images; a ViT needs those"
+        )
+    channels, side, _ = data.shape
+    return {"image": side, "channels": channels, "classes": max(1, len(data.classes))}
+
+
+def refuse_misfit(arch: Arch, data: Images, name: str = "the network", labelled: bool = True) -> None:
+    """Refuse a network whose images, or whose number of classes if the data are `labelled`, are not those of the data."""
+    channels, side, _ = data.shape
+    if (arch.channels, arch.image) == (channels, side) and (
+        not labelled or arch.classes >= len(data.classes)
+    ):
+        return
+    takes, has = f"{arch.channels}x{arch.image}x{arch.image} images", f"{channels}x{side}x{side} images"
+    if labelled:
+        takes, has = f"{takes} of {arch.classes} classes", f"{has} of {len(data.classes)} classes"
+    raise UserError(f"{name} takes {takes}, {data.name} has {has}")

@@ -1,0 +1,171 @@
+r"""What a network costs, in closed form and without building it: parameters, multiply-adds, memory.
+
+With $n$ patches, $N$ tokens, width $D$, patch length $P$, $C$ classes and, in layer $l$, $I_l$ = heads x head_dim and
+$M_l$ = mlp, softmax attention needs $nPD + \sum_l (4 N D I_l + 2 N^2 I_l + 2 N D M_l) + DC$ multiply-adds per image.
+"""
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from vitruvius.arch.arch import Arch, Layer
+from vitruvius.core.errors import UserError
+
+FLOAT = 4
+"""Bytes of a float32."""
+PAIRWISE_TOKENS = 64
+"""Up to this many tokens softmax and quadratic attention are faster when they keep their weights."""
+SHARING_HEADS = 8
+"""Heads whose features quadratic attention computes by the same calls."""
+TRAINING_COPIES = 4
+"""Weights, gradients and the two moments of AdamW."""
+
+
+class Part(NamedTuple):
+    """One part of a network with its cost for one image."""
+
+    name: str
+    shape: tuple[int, ...]  # of its output, for one image
+    params: int
+    macs: int
+
+
+class Cost(NamedTuple):
+    """What a whole network costs."""
+
+    params: int
+    macs: int  # forward, one image
+    weight_bytes: int
+    activation_bytes: int  # what autograd keeps for one image of a training step
+
+    def training_bytes(self, batch: int) -> int:
+        """Memory of a training step: weights, gradients, optimiser state and kept activations."""
+        return TRAINING_COPIES * self.weight_bytes + batch * self.activation_bytes
+
+
+def parts(arch: Arch) -> list[Part]:
+    """The network part by part, in the order of the forward pass."""
+    tokens, width = arch.tokens, arch.width
+    positions = tokens * width if arch.positions == "learned" else 0
+    found = [
+        Part(
+            "patches",
+            (arch.patches, width),
+            arch.patch_dim * width + width,
+            arch.patches * arch.patch_dim * width,
+        )
+    ]
+    if arch.class_token:
+        found.append(Part("class token", (tokens, width), width, 0))
+    found.append(Part("positions", (tokens, width), positions, 0))
+    for index, layer in enumerate(arch.layers):
+        found.append(_attention_part(arch, layer, f"layer {index} attention"))
+        mlp_params = 2 * width + 2 * width * layer.mlp + layer.mlp + width
+        found.append(Part(f"layer {index} mlp", (tokens, width), mlp_params, 2 * tokens * width * layer.mlp))
+    found.append(Part("norm", (tokens, width), 2 * width, 0))
+    found.append(Part("head", (arch.classes,), width * arch.classes + arch.classes, width * arch.classes))
+    return found
+
+
+def cost(arch: Arch) -> Cost:
+    """Parameters, multiply-adds and memory of a network.
+
+    >>> cost(Arch(head_dim=64)).params
+    892938
+    """
+    found = parts(arch)
+    params = sum(part.params for part in found)
+    macs = sum(part.macs for part in found)
+    return Cost(params, macs, FLOAT * params, activation_bytes(arch))
+
+
+def attention_macs(kernel: str, tokens: int, layer: Layer) -> int:
+    """Multiply-adds of the attention products themselves, all heads of one layer, one image.
+
+    Pairwise kernels compare every query with every key and weigh every value, $2 N^2 d$ per head; `hardmax` picks its
+    value; `linear`, and `quadratic` for long sequences, contract their features of the keys with values first.
+    """
+    heads, dim = layer.heads, layer.head_dim
+    if kernel == "linear":
+        return heads * tokens * dim * (2 * dim + 1)
+    if kernel == "quadratic" and features_pay(heads, tokens, tokens, dim):
+        return heads * tokens * (dim + 1) ** 2 * (dim + 2)
+    return heads * tokens**2 * (dim if kernel == "hardmax" else 2 * dim)
+
+
+def features_pay(heads: int, queries: int, keys: int, width: int, causal: bool = False) -> bool:
+    """Whether quadratic attention is faster through its feature map than pair by pair, for so many heads at a time.
+
+    Per token the blocked route costs the T tokens it meets (T is the harmonic mean of queries and keys), the features
+    route its C features and the calls that make them, which up to 8 heads share. The weights are fitted to forward and
+    backward on CPU at D = 8 to 64 with 1 to 64 heads: for 8 heads and D = 16, 32, 64 the routes cross at
+    T = 350, 960, 3040, under the causal mask at 930, 2540, 7900.
+    """
+    per_feature, per_call, per_shared_call = (2.8, 20.0, 75.0) if causal else (1.1, 9.0, 12.0)
+    features = (width + 1) * (width + 2) / 2
+    tokens = 2 * queries * keys / (queries + keys)
+    shared = max(1, min(heads, SHARING_HEADS))
+    return tokens > per_feature * features + (per_call + per_shared_call / shared) * (width + 1)
+
+
+def activation_bytes(arch: Arch) -> int:
+    """Bytes that autograd keeps of one image for the backward pass (eager, float32)."""
+    tokens, width = arch.tokens, arch.width
+    kept = arch.patches * arch.patch_dim + 2 * tokens * width + 2 * tokens + width + arch.classes
+    masks = 0  # dropout keeps the scaled mask, a float per element
+    for layer in arch.layers:
+        inner = layer.heads * layer.head_dim
+        kept += 4 * tokens * width + 4 * tokens  # input and output of both norms, their means and deviations
+        kept += 4 * tokens * inner  # q, k, v and the heads' joint output
+        kept += _kept_by_kernel(arch.kernel, tokens, layer)
+        kept += 2 * tokens * layer.mlp  # before and after the activation
+        masks += 2 * tokens * width + tokens * layer.mlp
+    return FLOAT * (kept + (masks if arch.dropout else 0))
+
+
+def refuse_if_too_big(arch: Arch, batch: int = 0) -> None:
+    """Refuse a network that does not fit into this machine's memory, with the predicted size.
+
+    Without a batch only the weights are counted.
+    """
+    found = cost(arch)
+    need = found.training_bytes(batch) if batch else found.weight_bytes
+    have = memory_bytes()
+    if need > 0.9 * have:
+        what = f"training it with batch {batch}" if batch else "its weights"
+        raise UserError(
+            f"a network of {found.params:,} parameters does not fit: {what} needs about {need / 2**30:,.1f} GiB, "
+            f"this machine has {have / 2**30:,.1f} GiB"
+        )
+
+
+def memory_bytes() -> int:
+    """Memory that this process may use: the machine's, or what its container is allowed."""
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            machine = min(machine, int(Path(limit).read_text()))
+        except (OSError, ValueError):  # no such group, or "max"
+            continue
+    return machine
+
+
+def _kept_by_kernel(kernel: str, tokens: int, layer: Layer) -> int:
+    """Floats that attention itself keeps beside q, k, v and its output; factors of whole terms were measured."""
+    pairs, rows, inner = layer.heads * tokens**2, layer.heads * tokens, layer.heads * tokens * layer.head_dim
+    if kernel == "hardmax":
+        return 2 * rows  # the chosen indices
+    if kernel == "linear":
+        return 5 * inner + rows + layer.heads * layer.head_dim * (layer.head_dim + 1)
+    if kernel == "graph":
+        return 17 * pairs // 4
+    if tokens > PAIRWISE_TOKENS:  # the fused softmax and the routes that compute again keep nothing per pair
+        return rows if kernel == "softmax" else inner + inner // 4
+    return pairs if kernel == "softmax" else 3 * pairs
+
+
+def _attention_part(arch: Arch, layer: Layer, name: str) -> Part:
+    width, inner = arch.width, layer.heads * layer.head_dim
+    params = 2 * width + 3 * width * inner + 3 * inner * arch.qkv_bias + inner * width + width * arch.out_bias
+    macs = 4 * arch.tokens * width * inner + attention_macs(arch.kernel, arch.tokens, layer)
+    return Part(name, (arch.tokens, width), params, macs)

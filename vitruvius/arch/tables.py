@@ -1,0 +1,205 @@
+"""Networks from presets and files: our own JSON, and the dialect of public ViT benchmarks.
+
+A file holds one network, or a list of `{"name": ..., "arch": {...}, "<column>": accuracy, ...}`. The public dialect
+writes an arch as `{"hidden_dim", "depth", "num_heads": [...], "mlp_ratio": [...]}`, its accuracies in percent.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from vitruvius.arch.arch import Arch
+from vitruvius.core.config import Settings, settings
+from vitruvius.core.errors import UserError, unknown
+from vitruvius.core.files import read_json
+from vitruvius.core.plugins import PACKAGE
+
+PUBLIC_FIELDS = {"hidden_dim", "num_heads", "mlp_ratio"}
+"""What only the public dialect writes; both write `depth`."""
+THREE_STAGE_FIELDS = {"base_dim"}
+LONGEST_TABLE = 100_000
+
+
+class Preset(NamedTuple):
+    """A named network that ships with the package."""
+
+    summary: str
+    arch: Arch
+
+
+class Named(NamedTuple):
+    """A network of a table."""
+
+    name: str
+    arch: Arch
+
+
+@cache
+def presets() -> dict[str, Preset]:
+    """The networks of arch/presets.json by name."""
+    rows = read_json(PACKAGE / "arch" / "presets.json")
+    return {name: Preset(row["summary"], Arch(**row["arch"])) for name, row in rows.items()}
+
+
+def arch(name: str, changes: Settings = (), **from_data: Any) -> Arch:
+    """The network that `--arch NAME|FILE.json` and `--set field=value` describe.
+
+    `from_data` (image, channels, classes) holds what the data say; a file or `--set` that says otherwise wins.
+    """
+    if name.endswith(".json"):
+        described = read_json(Path(name))
+        described = described["arch"] if isinstance(described, dict) and "arch" in described else described
+        fields = {**from_data, **_arch_fields(described, name)}
+    elif name in presets():
+        fields = {**presets()[name].arch.model_dump(exclude_unset=True), **from_data}
+    else:
+        raise unknown("preset", name, presets(), "or a file: NAME.json")
+    try:
+        return Arch(**{**fields, **settings(changes)})
+    except UserError as error:
+        raise UserError(f"{name}: {error}" if name.endswith(".json") else str(error)) from None
+
+
+def networks(path: Path, **from_data: Any) -> list[Named]:
+    """The networks of a file, and nothing else it says; the first fault is named with its position."""
+    found = [
+        Named(_name(row, index), _network(row, f"{path}: entry {index}", from_data))
+        for index, row in enumerate(_rows(path), 1)
+    ]
+    _refuse_duplicates(found, path)
+    return found
+
+
+def file(words: Sequence[str]) -> Path | None:
+    """The table that `--archs` names: the fifty that ship, or a FILE.json; None if it names anything else."""
+    found = [word for word in words if word == "fifty" or word.endswith(".json")]
+    if not found:
+        return None
+    if len(words) > 1:
+        raise UserError(f"--archs {','.join(words)}: one table stands alone, here {found[0]}")
+    return PACKAGE / "arch" / "fifty.json" if found == ["fifty"] else Path(found[0])
+
+
+def columns(path: Path, wanted: str | None = None) -> list[str]:
+    """The names of a file's accuracy columns, those that end in `acc` or `accuracy`; or the wanted one, if it is there.
+
+    Only names are looked at.
+    """
+    names = {key: None for row in _rows(path) if "arch" in row for key in row if key not in ("name", "arch")}
+    if wanted is None:
+        return [name for name in names if name.endswith(("acc", "accuracy"))]
+    if wanted not in names:
+        raise unknown(f"accuracy column in {path}", wanted, names)
+    return [wanted]
+
+
+def accuracies(path: Path, column: str) -> list[float | None]:
+    """A column of a file as fractions, in the order of its networks; None where nothing was measured."""
+    return [
+        _accuracy(row, column, f"{path}: entry {index}: {column}") for index, row in enumerate(_rows(path), 1)
+    ]
+
+
+def refuse_bad_accuracies(path: Path, column: str) -> None:
+    """Name the first entry of a column that is no accuracy; what the others say is told to nobody."""
+    for index, row in enumerate(_rows(path), 1):
+        _accuracy(row, column, f"{path}: entry {index}: {column}")
+
+
+def about(path: Path, key: str) -> Any:
+    """What a file says beside its networks; None if it does not."""
+    content = read_json(path)
+    return content.get(key) if isinstance(content, dict) and "archs" in content else None
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    rows = read_json(path)
+    if isinstance(rows, dict):
+        rows = rows.get("archs", [{"name": path.stem, "arch": rows}])
+    if not isinstance(rows, list) or not rows:
+        raise UserError(f"{path}: holds no list of networks")
+    if len(rows) > LONGEST_TABLE:
+        raise UserError(f"{path}: {len(rows):,} networks, at most {LONGEST_TABLE:,} are read")
+    for index, row in enumerate(rows, 1):
+        if not isinstance(row, dict):
+            raise UserError(f"{path}: entry {index}: not a network but {type(row).__name__}")
+    return rows
+
+
+def _name(row: Mapping[str, Any], index: int) -> str:
+    return str(row["name"]) if "name" in row else f"net{index}"
+
+
+def _network(row: Mapping[str, Any], where: str, from_data: dict[str, Any]) -> Arch:
+    described = row["arch"] if "arch" in row else {key: row[key] for key in row if key != "name"}
+    try:
+        return Arch(**{**from_data, **_arch_fields(described, where)})
+    except UserError as error:
+        raise UserError(f"{where}: {str(error).removeprefix(where + ': ')}") from None
+
+
+def _arch_fields(described: Any, where: str) -> dict[str, Any]:
+    """The fields of an Arch, whichever dialect describes it."""
+    if not isinstance(described, dict):
+        raise UserError(f"{where}: not a network but {type(described).__name__}")
+    if THREE_STAGE_FIELDS & described.keys():
+        raise UserError(
+            f"{where}: a three-stage network (base_dim, pooling between stages) is not a plain ViT"
+        )
+    if not PUBLIC_FIELDS & described.keys():
+        return {key: value for key, value in described.items() if key != "summary"}
+    strange = sorted(described.keys() ^ (PUBLIC_FIELDS | {"depth"}))
+    if strange:
+        what = "is missing" if strange[0] in PUBLIC_FIELDS | {"depth"} else "is not known"
+        raise UserError(
+            f"{where}: the public dialect is depth, hidden_dim, mlp_ratio, num_heads: {strange[0]} {what}"
+        )
+    return _from_public(described, where)
+
+
+def _from_public(described: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The network the makers of public ViT benchmarks trained: biased qkv, mean of the patch tokens, patch 16."""
+    width, depth = described["hidden_dim"], described["depth"]
+    heads, ratios = described["num_heads"], described["mlp_ratio"]
+    if not isinstance(width, int) or not isinstance(heads, list) or not isinstance(ratios, list):
+        raise UserError(f"{where}: hidden_dim must be a whole number, num_heads and mlp_ratio lists")
+    if not all(type(count) is int and count > 0 for count in heads):
+        raise UserError(f"{where}: num_heads must hold positive whole numbers")
+    for count in heads:
+        if width % count:
+            raise UserError(f"{where}: num_heads {count} does not divide hidden_dim {width}")
+    if not all(isinstance(ratio, int | float) and 0 < ratio <= 64 for ratio in ratios):
+        raise UserError(f"{where}: mlp_ratio must hold numbers above 0 and at most 64")
+    return {
+        "patch": 16,
+        "width": width,
+        "depth": depth,
+        "heads": heads,
+        "head_dim": [width // count for count in heads],
+        "mlp": [int(width * ratio) for ratio in ratios],
+        "pooling": "mean",
+        "qkv_bias": True,
+        "init": "public",
+    }
+
+
+def _accuracy(row: Mapping[str, Any], column: str, where: str) -> float | None:
+    """An accuracy as a fraction; the public dialect writes percent."""
+    value = row.get(column) if "arch" in row else None
+    if value is None:
+        return None
+    percent = bool(PUBLIC_FIELDS & row["arch"].keys())
+    fraction = value / (100 if percent else 1) if isinstance(value, int | float) else -1
+    if not 0 <= fraction <= 1:
+        raise UserError(f"{where}: {value!r} is not an accuracy ({'percent' if percent else 'a fraction'})")
+    return fraction
+
+
+def _refuse_duplicates(entries: list[Named], path: Path) -> None:
+    seen: dict[Any, int] = {}
+    for index, entry in enumerate(entries, 1):
+        for key, what in ((entry.name, f"the name '{entry.name}'"), (entry.arch, "the same network")):
+            if key in seen:
+                raise UserError(f"{path}: entries {seen[key]} and {index} have {what}")
+            seen[key] = index

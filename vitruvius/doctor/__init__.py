@@ -1,0 +1,1 @@
+"""The doctor: hooks into torch, the watcher that records a trace, the diagnosis, and the report."""

@@ -1,1 +1,0 @@
-"""The machinery behind the verbs: the training loop, checkpoints, ranking, statistics, probing, the clinic."""

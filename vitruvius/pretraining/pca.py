@@ -1,0 +1,192 @@
+r"""Principal component analysis, and what it certifies about linear autoencoders.
+
+With free biases the least squared error of a linear autoencoder of latent size k is $\sum_{i>k}\lambda_i$ of the
+covariance (Baldi and Hornik 1989). With the penalty $\lambda(\lVert W_1\rVert^2 + \lVert W_2\rVert^2)$ each direction
+is kept by $p_i = \max(0, 1 - \lambda/\lambda_i)$ and both matrices have the singular values $\sqrt{p_i}$ (Kunin et al.
+2019). Shapes: n samples, D features, k latent.
+"""
+
+from collections.abc import Iterable
+from functools import reduce
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from vitruvius.nn.autoencoder import Autoencoder
+from vitruvius.pretraining.grid import Cell, Grid
+from vitruvius.pretraining.probe import batches
+from vitruvius.pretraining.results import Certificate, Penalised
+from vitruvius.training.batches import Feed
+
+LARGEST = 4096
+"""Features, or samples of more features, up to which a covariance is decomposed."""
+CONVERGED = 0.005
+"""Relative distance to the optimum below which a training counts as converged."""
+
+
+class Principal(NamedTuple):
+    """The directions of a data set, largest variance first; those without variance may be left out."""
+
+    mean_D: Tensor
+    values_R: Tensor
+    vectors_DR: Tensor  # one column each
+
+    def project(self, x: Tensor, count: int) -> Tensor:
+        """The first components of samples of any shape, (n, count)."""
+        return ((x.flatten(1).double().cpu() - self.mean_D) @ self.vectors_DR[:, :count]).to(x.dtype)
+
+    def left_out(self, count: int) -> float:
+        """The squared error of the first components: what they leave out of the variance."""
+        return float(self.values_R[count:].sum())
+
+    def error(self, parts: Iterable[Tensor], count: int) -> float:
+        """The squared error of the first components on other samples, given in parts."""
+        if count >= len(self.mean_D):
+            return 0.0
+        samples, error = 0, 0.0
+        for part in parts:
+            kept_Bk = self.project(part.double(), count)
+            centred_BD = part.flatten(1).double().cpu() - self.mean_D
+            samples, error = (
+                samples + len(part),
+                error + float(centred_BD.square().sum() - kept_Bk.square().sum()),
+            )
+        return error / samples
+
+
+def too_large(x: Tensor) -> str:
+    """Why the principal directions of samples are not computed, if they are not."""
+    samples, features = len(x), x[0].numel()
+    if min(samples, features) <= LARGEST:
+        return ""
+    return f"PCA of {samples:,} samples of {features:,} entries is left out: one of the two must be at most {LARGEST:,}"
+
+
+def fit(parts: Iterable[Tensor]) -> Principal:
+    """The principal directions of samples of any shape, given in parts, in float64."""
+    parts = iter(parts)
+    first = next(parts)
+    every = chain([first], parts)
+    if first[0].numel() > LARGEST:
+        return _of_few(torch.cat([part.flatten(1).double().cpu() for part in every]))
+    count, total_D, squares_DD = _sums(every)
+    mean_D = total_D / count
+    values, vectors = torch.linalg.eigh(squares_DD / count - mean_D[:, None] * mean_D)
+    return Principal(mean_D, values.flip(0).clamp(min=0), vectors.flip(1))
+
+
+def _of_few(x_nD: Tensor) -> Principal:
+    """Of fewer samples than features, by their products with one another."""
+    mean_D = x_nD.mean(0)
+    centred_nD = x_nD - mean_D
+    values, vectors = torch.linalg.eigh(centred_nD @ centred_nD.T / len(x_nD))
+    kept = values > 1e-12 * values[-1]
+    values_R, vectors_nR = values[kept].flip(0), vectors[:, kept].flip(1)
+    return Principal(mean_D, values_R, centred_nD.T @ vectors_nR / (len(x_nD) * values_R).sqrt())
+
+
+def variance(parts: Iterable[Tensor]) -> float:
+    """The variance of samples, summed over their entries."""
+    count, total, squares = 0, torch.zeros(()).double(), 0.0
+    for part in parts:
+        x_BD = part.flatten(1).double().cpu()
+        count, total, squares = count + len(x_BD), total + x_BD.sum(0), squares + float(x_BD.square().sum())
+    return squares / count - float((total / count).square().sum())
+
+
+def certificates(grid: nn.Module, train: Feed, validation: Feed, l2: float) -> list[Certificate]:
+    """Of every linear autoencoder of a grid; none where PCA is too large."""
+    assert isinstance(grid, Grid)
+    linear = [
+        (cell, model) for cell, model in grid.models() if getattr(model, "activation", "") == "identity"
+    ]
+    if not linear or too_large(train.x):
+        return []
+    principal = fit(batches(train))
+    return [certify(cell, model, (train, validation), principal, l2) for cell, model in linear]  # type: ignore[arg-type]
+
+
+def certify(
+    cell: Cell, model: Autoencoder, feeds: tuple[Feed, Feed], principal: Principal, l2: float
+) -> Certificate:
+    """The certificate of a linear autoencoder on the samples that it was trained on, beside the validation samples."""
+    train, validation = feeds
+    values = principal.values_R
+    latent = min(model.sizes)  # a narrower layer before it lets no more directions through
+    loss, optimum = _loss(model, batches(train)), principal.left_out(latent)
+    plain = cell.objective == "reconstruct" and not train.augment
+    penalised = _penalised(model, values, l2, loss) if l2 and plain and len(model.sizes) == 2 else None
+    known = plain and (not l2 or penalised is not None)  # deeper ones with a penalty have no closed form here
+    pair = (loss, optimum) if penalised is None else (penalised.objective, penalised.optimum)
+    gap = _relative(*pair, float(values.sum()))
+    return Certificate(
+        **cell._asdict(),
+        loss=loss,
+        optimum=optimum,
+        gap=gap,
+        val_loss=_loss(model, batches(validation)) if len(validation) else None,
+        val_optimum=principal.error(batches(validation), latent) if len(validation) else None,
+        angles=_angles(_product(model.decoder), principal.vectors_DR[:, :latent]),
+        eigengap=float(1 - values[latent] / values[latent - 1]) if latent < len(values) else None,
+        converged=gap <= CONVERGED if known else None,
+        penalised=penalised,
+    )
+
+
+def _penalised(model: Autoencoder, values: Tensor, l2: float, loss: float) -> Penalised:
+    latent = model.sizes[-1]
+    encoder_kD, decoder_Dk = _product(model.encoder), _product(model.decoder)
+    kept_k = (1 - l2 / values[:latent]).clamp(min=0)
+    cost_k = values[:latent].where(kept_k == 0, 2 * l2 - l2**2 / values[:latent])
+    return Penalised(
+        objective=loss + l2 * float(encoder_kD.square().sum() + decoder_Dk.square().sum()),
+        optimum=float(cost_k.sum() + values[latent:].sum()),
+        encoder=_singular(encoder_kD, latent),
+        decoder=_singular(decoder_Dk, latent),
+        closed_form=tuple(kept_k.sqrt().tolist()),
+    )
+
+
+def _sums(parts: Iterable[Tensor]) -> tuple[int, Tensor, Tensor]:
+    """How many samples, their sum, and the sum of their outer products."""
+    count, total, squares = 0, torch.zeros(()).double(), torch.zeros(()).double()
+    for part in parts:
+        x_BD = part.flatten(1).double().cpu()
+        count, total, squares = count + len(x_BD), total + x_BD.sum(0), squares + x_BD.T @ x_BD
+    return count, total, squares
+
+
+def _loss(model: Autoencoder, parts: Iterable[Tensor]) -> float:
+    count, error = 0, 0.0
+    with torch.no_grad():
+        for part in parts:
+            count, error = count + len(part), error + float((model(part) - part).square().sum())
+    return error / count
+
+
+def _relative(reached: float, optimum: float, variance: float) -> float:
+    return (reached - optimum) / (optimum if optimum > 1e-6 * variance else variance)
+
+
+def _product(layers: nn.Module) -> Tensor:
+    """The one matrix that a chain of linear layers is."""
+    matrices = [
+        layer.weight.detach().double().cpu() for layer in layers.modules() if isinstance(layer, nn.Linear)
+    ]
+    return reduce(lambda product, matrix: matrix @ product, matrices)
+
+
+def _singular(matrix: Tensor, count: int) -> tuple[float, ...]:
+    return tuple(torch.linalg.svdvals(matrix)[:count].tolist())
+
+
+def _angles(decoder_Dk: Tensor, vectors_Dk: Tensor) -> tuple[float, ...]:
+    """Between two subspaces of the same size; none if they are the whole space."""
+    from scipy.linalg import subspace_angles
+
+    if decoder_Dk.shape[1] >= decoder_Dk.shape[0]:
+        return ()
+    return tuple(np.degrees(subspace_angles(decoder_Dk.numpy(), vectors_Dk.numpy()))[::-1].tolist())

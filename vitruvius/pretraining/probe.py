@@ -1,0 +1,208 @@
+r"""Probes: how much a simple classifier can read from frozen features.
+
+`lbfgs` minimises $-\frac1n\sum_i\log p_{i,y_i} + \frac{\lambda}2\lVert W\rVert_F^2$ with a free bias; without the
+penalty separable features have no optimum. `adam` takes the steps of the autoencoder assignment, `knn` asks the
+nearest neighbours. Shapes: n samples, k features, r principal directions, K classes.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, normalize
+
+from vitruvius.core.errors import UserError
+from vitruvius.datasets import _splits
+from vitruvius.training import seeds
+from vitruvius.training.batches import Feed
+from vitruvius.training.loop import EVALUATION_BATCH
+
+TOLERANCE = 1e-6
+"""Norm of the gradient with respect to weights and bias at which `lbfgs` stops."""
+CURVATURE = 0.01
+"""Mean curvature of the cross-entropy that the scaling expects. Of 0 (no scaling), 0.001, 0.01 and 0.1 this was the
+best compromise: about 25 evaluations on 100 untrained features instead of 124, 65 on 200 digits instead of 60."""
+MOST_ROUNDS = 500
+ADAM_BATCH, ADAM_RATE = 200, 1e-3
+WORTH_SHARING = 2**21
+"""Entries of features from which more than one thread pays."""
+NEIGHBOURS, TEMPERATURE = 20, 0.07
+METHODS = ("lbfgs", "adam", "knn")
+Encode = Callable[[Tensor], Tensor]
+
+
+class Labelled(NamedTuple):
+    """Features with their classes."""
+
+    x: Tensor  # (n, k)
+    y: Tensor  # (n,)
+
+
+class Linear(NamedTuple):
+    """A linear classifier, and how near to its optimum it is."""
+
+    weight_kK: Tensor
+    bias_K: Tensor
+    gradient: float | None = None
+
+    def classes(self, x_nk: Tensor) -> Tensor:
+        """The class of each sample."""
+        return (x_nk.to(self.weight_kK) @ self.weight_kK + self.bias_K).argmax(1)
+
+
+class Outcome(NamedTuple):
+    """How a probe did: the share of test samples it got right, and `lbfgs`'s last gradient norm."""
+
+    accuracy: float
+    gradient: float | None = None
+
+
+def probe(
+    method: str, train: Labelled, test: Labelled, classes: int, l2: float = 1e-3, seed: int = 0
+) -> Outcome:
+    """Fit a probe to some samples and count its hits on others."""
+    if method == "knn":
+        return Outcome(_share(nearest(train, test.x, classes), test.y))
+    with _threads_for(train.x.numel()):
+        fitted = lbfgs(train, classes, l2) if method == "lbfgs" else adam(train, classes, seed)
+    return Outcome(_share(fitted.classes(test.x), test.y), fitted.gradient)
+
+
+@contextmanager
+def _threads_for(entries: int) -> Iterator[None]:
+    """One thread for small features: many products of microseconds each lose more by sharing than they win."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1 if entries < WORTH_SHARING else before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def features(encode: Encode, feed: Feed) -> Tensor:
+    """What an encoder makes of all samples of a split, (n, k) on the CPU."""
+    with torch.no_grad():
+        return torch.cat([encode(x).flatten(1).cpu() for x in batches(feed)])
+
+
+def batches(feed: Feed) -> Iterator[Tensor]:
+    """All samples of a split in order, as a model sees them."""
+    return (feed.batch(sample_B).x for sample_B in torch.split(torch.arange(len(feed)), EVALUATION_BATCH))
+
+
+def draw(y: Tensor, labels: int | str, seed: int, number: int = 0) -> Tensor:
+    """Which samples keep their labels: all, or so many at random with every class in proportion."""
+    if labels == "all":
+        return torch.arange(len(y))
+    assert isinstance(labels, int)
+    if labels > len(y):
+        raise UserError(f"--labels {labels:,}: there are {len(y):,} labelled samples")
+    order = _splits.shuffled(y.tolist(), seeds.derive(seed, "labels", number))
+    kept = torch.tensor(order[:labels])
+    if int(y[kept].bincount().count_nonzero()) < 2:
+        counts = ", ".join(map(str, y.bincount().tolist()))
+        raise UserError(
+            f"--labels {labels:,}: all of one class, the classes have {counts} samples; ask for more labels"
+        )
+    return kept
+
+
+def lbfgs(train: Labelled, classes: int, l2: float = 1e-3) -> Linear:
+    """The optimum of the penalised cross-entropy, by L-BFGS."""
+    problem = _Penalised(train, classes, l2)
+    optimiser = torch.optim.LBFGS(
+        [problem.u_Ks],
+        max_iter=5,
+        history_size=20,
+        tolerance_grad=0,
+        tolerance_change=0,
+        line_search_fn="strong_wolfe",
+    )
+    for _ in range(MOST_ROUNDS):
+        optimiser.step(problem)  # type: ignore[no-untyped-call]
+        problem()  # the last point that a line search looks at is not always the one it takes
+        if problem.slope <= TOLERANCE:
+            break
+    return problem.fitted()
+
+
+class _Penalised:
+    """The penalised cross-entropy as a function of weights on scaled principal directions of the features.
+
+    Centring only moves the bias, and a direction without variance has weight 0 at the optimum, so it is left out:
+    the optimum is that of the features themselves, reached in fewer steps. The last direction, s = r + 1, is the bias.
+    """
+
+    def __init__(self, train: Labelled, classes: int, l2: float) -> None:
+        x_nk = train.x.double()
+        self.mean_k = x_nk.mean(0)
+        centred_nk = x_nk - self.mean_k
+        value_r, axes_kr = _axes(centred_nk)
+        kept = value_r > 1e-12 * value_r.max()
+        self.axes_kr, self.scale_r = axes_kr[:, kept], (CURVATURE * value_r[kept] + l2).rsqrt()
+        z_rn = (centred_nk @ (self.axes_kr * self.scale_r)).T
+        self.z_sn = torch.cat([z_rn, torch.full_like(x_nk[:, 0], CURVATURE**-0.5)[None]])
+        self.pull_s = l2 * torch.cat([self.scale_r**2, self.scale_r.new_zeros(1)])
+        self.truth_Kn = nn.functional.one_hot(train.y, classes).T.double()
+        self.u_Ks = torch.zeros(classes, len(self.z_sn), dtype=torch.float64)
+        self.slope = math.inf  # its norm for weights on the features as they are, neither centred nor scaled
+
+    def __call__(self) -> Tensor:
+        """The value at the current weights, whose gradient it sets."""
+        u_Ks, samples = self.u_Ks, self.truth_Kn.shape[1]
+        log_Kn = (u_Ks @ self.z_sn).log_softmax(0)
+        u_Ks.grad = (log_Kn.exp() - self.truth_Kn) @ self.z_sn.T / samples + u_Ks * self.pull_s
+        bias_K1 = u_Ks.grad[:, -1:] * CURVATURE**0.5
+        plain_Kr = u_Ks.grad[:, :-1] / self.scale_r + bias_K1 * (self.mean_k @ self.axes_kr)
+        self.slope = float(torch.cat([plain_Kr, bias_K1], 1).norm())
+        return (u_Ks.square() * self.pull_s).sum() / 2 - (log_Kn * self.truth_Kn).sum() / samples
+
+    def fitted(self) -> Linear:
+        """The classifier on the features as they are."""
+        weight_kK = self.axes_kr @ (self.u_Ks[:, :-1] * self.scale_r).T
+        return Linear(weight_kK, self.u_Ks[:, -1] * CURVATURE**-0.5 - self.mean_k @ weight_kK, self.slope)
+
+
+def _axes(centred_nk: Tensor) -> tuple[Tensor, Tensor]:
+    """The variances of the principal directions and these as columns; of few samples only those that they span."""
+    samples, features = centred_nk.shape
+    if samples < features:
+        _, root_r, axes_rk = torch.linalg.svd(centred_nk / samples**0.5, full_matrices=False)
+        return root_r.square(), axes_rk.T
+    value_k, axes_kk = torch.linalg.eigh(centred_nk.T @ centred_nk / samples)
+    return value_k, axes_kk
+
+
+def adam(train: Labelled, classes: int, seed: int = 0) -> Linear:
+    """The assignment's probe: Adam, batches of 200 in one random order, 50 epochs, on up to 200 labels 1,000."""
+    parts = list(zip(torch.split(train.x, ADAM_BATCH), torch.split(train.y, ADAM_BATCH), strict=True))
+    order = torch.randperm(len(parts), generator=seeds.generator(seed, "probe order")).tolist()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seeds.derive(seed, "probe"))
+        layer = nn.Linear(train.x.shape[1], classes, dtype=train.x.dtype)
+    optimiser = torch.optim.Adam(layer.parameters(), lr=ADAM_RATE, fused=True)
+    for _ in range(1000 if len(parts) == 1 else 50):
+        for index in order:
+            x_Bk, y_B = parts[index]
+            optimiser.zero_grad()
+            cross_entropy(layer(x_Bk), y_B).backward()  # type: ignore[no-untyped-call]
+            optimiser.step()
+    return Linear(layer.weight.detach().T, layer.bias.detach())
+
+
+def nearest(train: Labelled, x_nk: Tensor, classes: int) -> Tensor:
+    """The class of each sample by its 20 most similar labelled ones, weighed by exp(cosine / 0.07) (Wu et al. 2018)."""
+    known_mk, found = normalize(train.x), []
+    for part_Bk in torch.split(normalize(x_nk), EVALUATION_BATCH):
+        likeness_BN, index_BN = (part_Bk @ known_mk.T).topk(min(NEIGHBOURS, len(known_mk)))
+        votes_BK = torch.zeros(len(part_Bk), classes).to(part_Bk)
+        votes_BK.scatter_add_(1, train.y[index_BN], (likeness_BN / TEMPERATURE).exp())
+        found.append(votes_BK.argmax(1))
+    return torch.cat(found)
+
+
+def _share(guess_n: Tensor, y_n: Tensor) -> float:
+    return float((guess_n == y_n).double().mean())

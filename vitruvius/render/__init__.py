@@ -1,0 +1,1 @@
+"""Blocks drawn for people: terminal, text, Markdown, LaTeX, pages, figures. No torch."""

@@ -1,0 +1,1 @@
+"""LaTeX formulas as characters on a terminal."""

@@ -1,0 +1,1 @@
+"""Teaching: a lesson worked, proved and written down as a document."""

@@ -1,0 +1,74 @@
+"""Random shifts, crops and flips on whole batches, each sample's draw a function of (seed, epoch, sample).
+
+Shapes: B batch, C channels, H and W the image's sides.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn.functional import affine_grid, grid_sample, pad
+
+from vitruvius.training import seeds
+
+
+@dataclass(frozen=True)
+class Augment:
+    """What may happen to a training image."""
+
+    shift: int = 0  # moved by up to so many pixels in each direction, zeros moving in
+    crop: float = 0.0  # a square of 1 - crop to 1 of the side, anywhere, scaled back to the full image
+    flip: bool = False  # left and right exchanged, half of the time
+
+    def __bool__(self) -> bool:
+        return bool(self.shift or self.crop or self.flip)
+
+
+@dataclass(frozen=True)
+class Draws:
+    """The random numbers of one epoch, a row per training sample."""
+
+    shift: Tensor  # (n, 2) whole pixels, rows and columns
+    crop: Tensor  # (n, 3) in 0..1: side, row, column
+    flip: Tensor  # (n,) bool
+
+
+def draw(seed: int, epoch: int, samples: int, augment: Augment) -> Draws:
+    """The draws of an epoch for all samples."""
+    source = seeds.generator(seed, "augment", epoch)
+    shift = torch.randint(-augment.shift, augment.shift + 1, (samples, 2), generator=source)
+    crop = torch.rand(samples, 3, generator=source)
+    flip = torch.rand(samples, generator=source) < 0.5
+    return Draws(shift, crop, flip)
+
+
+def apply(x_BCHW: Tensor, sample_B: Tensor, draws: Draws, augment: Augment) -> Tensor:
+    """The images of these samples as this epoch sees them; the type (uint8 or float) stays."""
+    if augment.flip:
+        x_BCHW = torch.where(draws.flip[sample_B, None, None, None], x_BCHW.flip(3), x_BCHW)
+    if augment.shift:
+        x_BCHW = _shifted(x_BCHW, draws.shift[sample_B] + augment.shift, augment.shift)
+    if augment.crop:
+        x_BCHW = _cropped(x_BCHW, draws.crop[sample_B], augment.crop)
+    return x_BCHW
+
+
+def _shifted(x_BCHW: Tensor, start_B2: Tensor, margin: int) -> Tensor:
+    B, C, H, W = x_BCHW.shape
+    wide = pad(x_BCHW, (margin,) * 4)
+    row_BH = start_B2[:, :1] + torch.arange(H)
+    column_BW = start_B2[:, 1:] + torch.arange(W)
+    image_B = torch.arange(B)[:, None, None]
+    moved_BHWC = wide.permute(0, 2, 3, 1)[image_B, row_BH[:, :, None], column_BW[:, None, :]]
+    return moved_BHWC.permute(0, 3, 1, 2)
+
+
+def _cropped(x_BCHW: Tensor, draw_B3: Tensor, crop: float) -> Tensor:
+    side_B = 1 - crop * draw_B3[:, 0]
+    free_B2 = (1 - side_B)[:, None] * (2 * draw_B3[:, 1:] - 1)  # where the centre may lie, in -1..1
+    theta_B23 = torch.zeros(len(x_BCHW), 2, 3)
+    theta_B23[:, 0, 0] = theta_B23[:, 1, 1] = side_B
+    theta_B23[:, :, 2] = free_B2.flip(1)
+    grid = affine_grid(theta_B23, list(x_BCHW.shape), align_corners=False)
+    cut = grid_sample(x_BCHW.float(), grid, mode="bilinear", padding_mode="border", align_corners=False)
+    return cut.round().to(x_BCHW.dtype) if x_BCHW.dtype == torch.uint8 else cut

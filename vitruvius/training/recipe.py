@@ -1,0 +1,97 @@
+r"""The settings of a training: recipe, augmentation, computing. No torch.
+
+The learning rate rises linearly over the warm-up and then follows half a cosine towards zero: step $t = 1 \dots T$ has
+$\eta_t = \eta\,t/w$ for $t \le w$, then $\tfrac{\eta}{2}\big(1 + \cos(\pi\,\frac{t-1-w}{T-w})\big)$ (Loshchilov and
+Hutter 2017).
+"""
+
+import math
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from vitruvius.core.config import Names, Part
+
+Epochs = Annotated[int, Field(ge=1, le=100_000)]
+BatchSize = Annotated[int, Field(ge=1, le=2**20)]
+LearningRate = Annotated[float, Field(gt=0, le=100)]
+Steps = Annotated[int, Field(ge=0)]
+Seed = Annotated[int, Field(ge=0, lt=2**63)]
+
+
+class Recipe(Part):
+    """How a model is trained."""
+
+    group: ClassVar[str] = "recipe"
+    objective: Names = ("classify",)
+    """What is minimised: a file of objectives/ (see `vitruvius list objectives`) or ./mine.py:name."""
+    optimiser: str = "adamw"
+    """How gradients become steps: a file of optimisers/ (see `vitruvius list optimisers`) or ./mine.py:name."""
+    epochs: Epochs = 10
+    """How often every training sample is seen."""
+    batch: BatchSize = 32
+    """Samples per optimiser step, over all processes."""
+    accumulate: Annotated[int, Field(ge=1, le=4096)] = 1
+    """Parts into which a batch is cut to save memory."""
+    lr: LearningRate = 1e-3
+    """Peak learning rate."""
+    warmup: Steps = 1000
+    """Steps over which the learning rate rises to its peak."""
+    schedule: Literal["cosine", "constant"] = "cosine"
+    """What the learning rate does after the warm-up."""
+    weight_decay: Annotated[float, Field(ge=0, le=1)] = 0.05
+    """Pull of the optimiser on the weight matrices towards zero."""
+    clip: Annotated[float, Field(ge=0)] = 1.0
+    """Largest norm of the gradient; 0 = no clipping."""
+    seed: Seed = 0
+    """Of the first weights, the order, the augmentation and the dropout."""
+    checkpoint: Annotated[int, Field(ge=1)] = 500
+    """Optimiser steps between two checkpoints."""
+    time_limit: Annotated[float, Field(gt=0)] | None = None
+    """Stop after so many seconds, with the state saved."""
+
+
+class Augment(Part):
+    """What may happen at random to a training image."""
+
+    group: ClassVar[str] = "augmentation"
+    shift: Annotated[int, Field(ge=0, le=64)] = 0
+    """Random shifts of up to so many pixels in each direction, zeros moving in."""
+    crop: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """Random square crops of 1 - crop to 1 of the side, scaled back."""
+    flip: bool = False
+    """Random left-right flips."""
+
+
+class Threads(Part):
+    """How many threads compute."""
+
+    group: ClassVar[str] = "computing"
+    threads: Annotated[int, Field(ge=0, le=1024)] = 0
+    """Threads that torch uses; 0 = one per core."""
+
+
+class Compute(Threads):
+    """Where and how a training computes."""
+
+    group: ClassVar[str] = "computing"
+    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    """Where to compute; auto: a GPU where there is one."""
+    precision: Literal["auto", "float32", "bfloat16", "float64"] = "auto"
+    """auto: bfloat16 where a GPU computes with it, float32 elsewhere."""
+
+
+def learning_rate(step: int, peak: float, warmup: int, total: int | None) -> float:
+    """Return the learning rate of optimiser step `step`, counted from 1, of `total`; constant if `total` is None.
+
+    A warm-up takes at most half of the steps.
+
+    >>> [round(learning_rate(step, 1.0, 2, 6), 3) for step in range(1, 7)]
+    [0.5, 1.0, 1.0, 0.854, 0.5, 0.146]
+    """
+    warmup = warmup if total is None else min(warmup, total // 2)
+    if step <= warmup:
+        return peak * step / warmup
+    if total is None:
+        return peak
+    return peak * (1 + math.cos(math.pi * (step - 1 - warmup) / max(1, total - warmup))) / 2
