@@ -88,7 +88,7 @@ class Scatter(Strict):
     y_label: str
 
 
-class Plan(Strict):
+class TransportPlan(Strict):
     """A transport plan: `masses[i][j]` goes from supply point i to demand point j."""
 
     kind: Literal["plan"] = "plan"
@@ -120,7 +120,7 @@ class Pictures(Strict):
     pixels: tuple[tuple[Sequence[Sequence[float | Sequence[float]]], ...], ...]
 
 
-Chart = Heatmap | Lines | Bars | Scatter | Plan | Graph | Pictures
+Chart = Heatmap | Lines | Bars | Scatter | TransportPlan | Graph | Pictures
 
 
 class Panels(Strict):

@@ -136,7 +136,7 @@ def _unwatched(config: Config) -> Config:
     return config.model_copy(update={"doctor": False})
 
 
-def _compiles(config: Config, macs: int, folder: runs.Run) -> str:
+def _compiles(config: Config, macs: int, folder: runs.RunFolder) -> str:
     from vitruvius.training import device
     from vitruvius.training import distributed as world
 
