@@ -37,7 +37,7 @@ class Result(records.Result):
     """What --doctor found."""
 
     @property
-    def exit_code(self) -> int:  # type: ignore[override]
+    def exit_code(self) -> int:
         """1 if the doctor has proven something wrong."""
         return int(any(found.severity == "error" for found in self.findings))
 

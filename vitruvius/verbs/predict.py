@@ -15,7 +15,7 @@ from vitruvius.core.config import Flags, Positional
 from vitruvius.core.errors import UserError
 
 
-class Config(config.Config):
+class Config(config.RunConfig):
     """Which run, which images."""
 
     run: Positional[str] = ""
