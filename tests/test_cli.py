@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from vitruvius.cli import main
-from vitruvius.core import arguments, plugins
+from vitruvius.core import plugins
 from vitruvius.core.config import Flags
+from vitruvius.core.options import options
 
 VERBS = [
     [name, *inner]
@@ -49,7 +50,7 @@ def test_every_verb_is_a_config_and_a_run(verb: list[str]) -> None:
     known = {field.name for field in dataclasses.fields(Flags)}
     assert set(module.Config.takes) <= known
     assert not known & set(module.Config.model_fields)
-    assert set(module.Config.short) <= {field.name for field in arguments.fields(module.Config)}
+    assert set(module.Config.short) <= {option.field for option in options(module.Config)}
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=" ".join)

@@ -84,7 +84,7 @@ def stream(verb: str, *positionals: str, **options: Any) -> "Iterator[Record]":
     Result.html = staticmethod(page.fragment)
     folder, _, name = f"verbs/{verb.replace(' ', '/')}".rpartition("/")
     module: Any = plugins.module(folder, name)
-    return module.run(*arguments.from_python(module.Config, positionals, options))
+    return module.run(*arguments.from_call(module.Config, positionals, options))
 
 
 def _result(verb: str, *positionals: str, **options: Any) -> Any:

@@ -175,14 +175,14 @@ def _group_help(name: str, verbs: dict[str, plugins.Member]) -> str:
 
 def _completion(shell: str, verbs: dict[str, plugins.Member]) -> str:
     """Write the completion script of a shell."""
-    from vitruvius.core import arguments, completion
+    from vitruvius.core import completion
+    from vitruvius.core.options import options
 
     choices = {"": [*plugins.members("verbs"), "--help", "--version", "--completion"]}
     for label, member in verbs.items():
         verb: Any = plugins.module(member.family, member.name)
-        known = arguments.fields(verb.Config)
-        choices[label] = [field.option for field in known if not {"positional", "rest"} & set(field.marks)]
-        choices[label].append("--help")
+        named = [option.name for option in options(verb.Config) if not option.is_positional]
+        choices[label] = [*named, "--help"]
         if " " in label:
             choices.setdefault(label.split()[0], []).append(label.split()[1])
     return completion.script(shell, choices)

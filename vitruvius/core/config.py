@@ -5,10 +5,10 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
-from pydantic.dataclasses import dataclass
 
 from vitruvius.core.errors import UserError, unknown
 
@@ -20,8 +20,8 @@ class Strict(BaseModel):
         frozen=True,
         extra="forbid",
         allow_inf_nan=False,
-        use_attribute_docstrings=True,
         protected_namespaces=(),
+        defer_build=True,  # half of the start-up time went into validators that help never uses
     )
 
     def __init__(self, **fields: Any) -> None:
@@ -29,7 +29,7 @@ class Strict(BaseModel):
         try:
             super().__init__(**fields)
         except ValidationError as error:
-            raise UserError(sentence(type(self), error)) from None
+            raise UserError(_sentence(type(self).__name__, type(self).model_fields, error)) from None
 
 
 class Part(Strict):
@@ -38,6 +38,7 @@ class Part(Strict):
     A subclass that only changes a default repeats the field without its docstring: the help is inherited.
     """
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
     group: ClassVar[str] = "options"
     """The heading in `--help` of the fields that this class declares."""
 
@@ -57,25 +58,19 @@ class RunConfig(Config):
     takes: ClassVar[tuple[str, ...]] = (*Config.takes, "name", "resume", "runs")
 
 
-@dataclass(frozen=True, config=ConfigDict(use_attribute_docstrings=True))
+@dataclass(frozen=True)
 class Flags:
-    """How a verb is run and shown."""
+    """How a verb is run and shown; each field with its help."""
 
-    group: ClassVar[str] = "run"
-    json: bool = False
-    """Print the result as one JSON document."""
-    quiet: bool = False
-    """Show no progress, only the result."""
-    walk: bool = False
-    """Show one step at a time; Enter shows the next."""
-    name: str | None = None
-    """Name of the run folder; default: date and time."""
-    resume: str | None = None
-    """Continue this run (a name or a folder) where it stopped."""
-    runs: str = "runs"
-    """The folder that holds all runs."""
-    allow_inexact: bool = False
-    """With --resume: continue although machine, threads or versions differ; the run is marked inexact."""
+    json: Annotated[bool, "Print the result as one JSON document."] = False
+    quiet: Annotated[bool, "Show no progress, only the result."] = False
+    walk: Annotated[bool, "Show one step at a time; Enter shows the next."] = False
+    name: Annotated[str | None, "Name of the run folder; default: date and time."] = None
+    resume: Annotated[str | None, "Continue this run (a name or a folder) where it stopped."] = None
+    runs: Annotated[str, "The folder that holds all runs."] = "runs"
+    allow_inexact: Annotated[
+        bool, "With --resume: continue although machine, threads or versions differ; marks the run inexact."
+    ] = False
 
 
 def _split(value: Any) -> Any:
@@ -145,15 +140,26 @@ _WORDS = {
 }
 
 
-def sentence(model: type[BaseModel] | type[Flags], error: ValidationError) -> str:
+def checked_flags(given: Mapping[str, Any]) -> Flags:
+    """Make Flags of the arguments of a call, checked by pydantic."""
+    if not given:
+        return Flags()
+    from pydantic import TypeAdapter  # a dataclass needs it, a listing does not
+
+    try:
+        return TypeAdapter(Flags).validate_python(given)
+    except ValidationError as error:
+        raise UserError(_sentence(Flags.__name__, Flags.__annotations__, error)) from None
+
+
+def _sentence(name: str, fields: Mapping[str, Any], error: ValidationError) -> str:
     """Say all faults of one validation in a sentence each, joined by semicolons."""
-    fields = vars(model)["__pydantic_fields__"]
     sentences: dict[str, None] = {}  # an ordered set: a union type reports one fault several times
     for fault in error.errors():
         path = [str(key) for key in fault["loc"] if str(key) in fields or isinstance(key, int)]
-        field = ".".join(path) or model.__name__.lower()
+        field = ".".join(path) or name.lower()
         if fault["type"] == "extra_forbidden":
-            raise unknown(f"field in {model.__name__}", str(fault["loc"][-1]), fields)
+            raise unknown(f"field in {name}", str(fault["loc"][-1]), fields)
         if fault["type"] == "value_error":
             message = str(fault["ctx"]["error"])
             sentences[f"{field}: {message}" if path else message] = None

@@ -14,11 +14,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from importlib import metadata
 from pathlib import Path
 from typing import Any, TypeVar
-
-from filelock import FileLock, Timeout
 
 from vitruvius.core import files
 from vitruvius.core.config import Config, Flags, changed
@@ -126,6 +123,8 @@ def verify(folder: Path, name: str) -> Path:
 
 def environment(packages: tuple[str, ...] = ("torch", "numpy", "safetensors"), **more: Any) -> dict[str, Any]:
     """Return what a result depends on beside its config: versions and the machine."""
+    from importlib import metadata
+
     versions = {name: metadata.version(name) for name in packages}
     return {"vitruvius": metadata.version("vitruvius"), "python": platform.python_version(), **versions} | {
         "machine": platform.machine(),
@@ -161,6 +160,8 @@ def _check_name(name: str) -> None:
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """Lock a folder or name the process that holds it; the system frees the lock of a killed process."""
+    from filelock import FileLock, Timeout  # help and listings need no lock, and start sooner
+
     holder = folder / ".holder"  # a file of its own: Windows cannot read a locked one
     try:
         lock = FileLock(folder / ".lock", timeout=0, thread_local=False).acquire()
