@@ -18,7 +18,7 @@ from vitruvius.core.blocks import Block, Text
 from vitruvius.core.config import Strict
 from vitruvius.core.errors import Interrupted, WorkFailed
 from vitruvius.core.records import Note, Progress, Record
-from vitruvius.core.signals import Stop
+from vitruvius.core.signals import StopRequest
 from vitruvius.objectives import Batch, Loss
 from vitruvius.training import distributed as world
 from vitruvius.training import seeds
@@ -117,7 +117,7 @@ class Job:
     compiled: Measure | None = None  # used for full batches where it is there
     save: Callable[["Job"], None] = lambda job: None
     keep_best: Callable[["Job"], None] = lambda job: None
-    stop: Stop = field(default_factory=Stop)
+    stop: StopRequest = field(default_factory=StopRequest)
 
     @property
     def steps_per_epoch(self) -> int:

@@ -7,7 +7,7 @@ from vitruvius.arch import cost
 from vitruvius.arch.arch import Arch
 from vitruvius.core import files, records
 from vitruvius.core.blocks import Block, Text
-from vitruvius.core.runs import Run
+from vitruvius.core.runs import RunFolder
 from vitruvius.doctor.results import Found
 from vitruvius.render import text as render
 
@@ -37,7 +37,7 @@ class Result(records.Result):
     """What --doctor found."""
 
     @property
-    def exit_code(self) -> int:  # type: ignore[override]
+    def exit_code(self) -> int:
         """1 if the doctor has proven something wrong."""
         return int(any(found.severity == "error" for found in self.findings))
 
@@ -54,7 +54,7 @@ class Result(records.Result):
 
 
 def finish(
-    run: Run, config: "Config", data: "Dataset", arch: Arch, job: "Job", known: dict[str, Any]
+    run: RunFolder, config: "Config", data: "Dataset", arch: Arch, job: "Job", known: dict[str, Any]
 ) -> Result:
     """Judge the best weights on the test images, once, and write what people look at; `known` goes into the result."""
     from vitruvius.training import evaluate as judge
@@ -81,7 +81,7 @@ def finish(
     return result
 
 
-def _draw(run: Run, config: "Config", data: "Dataset", result: Result, confusion: Any) -> None:
+def _draw(run: RunFolder, config: "Config", data: "Dataset", result: Result, confusion: Any) -> None:
     """Curves, confusion, report and model card: made from records alone."""
     from vitruvius.render import page as html
     from vitruvius.render import png

@@ -15,7 +15,7 @@ from vitruvius.core import files, runs
 from vitruvius.core.config import Config, Flags
 from vitruvius.core.errors import UserError, VitruviusError
 from vitruvius.core.records import Note, Record
-from vitruvius.core.runs import Run
+from vitruvius.core.runs import RunFolder
 from vitruvius.training import checkpoint, loop
 from vitruvius.training import distributed as world
 from vitruvius.training.loop import Epoch, Job
@@ -24,7 +24,7 @@ C = TypeVar("C", bound=Config)
 
 
 @contextmanager
-def opened(verb: str, config: C, flags: Flags) -> Iterator[tuple[Run, C]]:
+def opened(verb: str, config: C, flags: Flags) -> Iterator[tuple[RunFolder, C]]:
     """The run folder for all processes of a training: the first holds it, the others only read it."""
     if world.size() == 1:
         with runs.opened(verb, config, flags) as found:
@@ -35,7 +35,7 @@ def opened(verb: str, config: C, flags: Flags) -> Iterator[tuple[Run, C]]:
         if not heard:
             raise UserError("the first process could not open the run folder")
         about = json.loads(heard)
-        yield Run(Path(about["folder"]), about["is_new"]), type(config)(**about["config"])
+        yield RunFolder(Path(about["folder"]), about["is_new"]), type(config)(**about["config"])
         return
     with ExitStack() as stack:
         try:
@@ -48,7 +48,7 @@ def opened(verb: str, config: C, flags: Flags) -> Iterator[tuple[Run, C]]:
         yield run, config
 
 
-def carried(run: Run, job: Job, environment: dict[str, Any], allow_inexact: bool) -> Iterator[Record]:
+def carried(run: RunFolder, job: Job, environment: dict[str, Any], allow_inexact: bool) -> Iterator[Record]:
     """Train a job to its end, from its newest checkpoint if the run has one; keeps state, records and best weights."""
     inexact = _same_environment(run, environment, allow_inexact)
     if inexact:
@@ -72,7 +72,7 @@ def carried(run: Run, job: Job, environment: dict[str, Any], allow_inexact: bool
     checkpoint.restore_best(job, best)
 
 
-def _connect(run: Run, job: Job, best: dict[str, Tensor]) -> None:
+def _connect(run: RunFolder, job: Job, best: dict[str, Tensor]) -> None:
     def keep_best(job: Job) -> None:
         best.update(checkpoint.weights(job.model))
         if world.rank() == 0:
@@ -82,7 +82,7 @@ def _connect(run: Run, job: Job, best: dict[str, Tensor]) -> None:
     job.save = lambda job: checkpoint.write(run.path("state"), job, best)
 
 
-def _same_environment(run: Run, environment: dict[str, Any], allow_inexact: bool) -> str:
+def _same_environment(run: RunFolder, environment: dict[str, Any], allow_inexact: bool) -> str:
     """Record the environment of a new run; compare it on resume. Returns what differs, if that is allowed."""
     manifest = run.path("manifest.json")
     if run.is_new or not manifest.exists():
@@ -104,7 +104,7 @@ def _same_environment(run: Run, environment: dict[str, Any], allow_inexact: bool
     return "; ".join(differing)
 
 
-def _cut_records(run: Run, count: int) -> list[dict[str, Any]]:
+def _cut_records(run: RunFolder, count: int) -> list[dict[str, Any]]:
     """The epoch records the checkpoint knows of; later records are made again and must not stand twice."""
     lines = run.records()
     known = [line for line in lines if line["epoch"] <= count]

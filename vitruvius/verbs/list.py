@@ -1,4 +1,4 @@
-"""What there is: kernels, data sets, presets and every other family, one line each.
+"""List kernels, data sets, presets and the members of every other family, one line each.
 
 vitruvius list
 vitruvius list presets
@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator
 from vitruvius.arch import cost, tables
 from vitruvius.core import config, plugins, records
 from vitruvius.core.blocks import Block, Table
-from vitruvius.core.config import Positional
+from vitruvius.core.config import Flags, Positional
 from vitruvius.core.errors import unknown
 
-FAMILIES = ("kernels", "datasets", "objectives", "proxies", "checks", "lessons", "verbs")
+FAMILIES = ("kernels", "datasets", "objectives", "optimisers", "proxies", "checks", "lessons", "verbs")
+COLUMNS = ("name", "parameters", "multiply-adds", "weights MiB", "training MiB per image", "what it is")
 
 
 class Config(config.Config):
@@ -37,7 +38,7 @@ class Preset(Member):
     """Multiply-adds of one forward pass of one image."""
     weight_bytes: int
     activation_bytes: int
-    """What training keeps of one image for the backward pass."""
+    """Bytes that training keeps of one image for the backward pass."""
 
 
 class Result(records.Result):
@@ -54,19 +55,12 @@ class Result(records.Result):
         if self.presets:
             yield Table(
                 title="presets",
-                columns=(
-                    "name",
-                    "parameters",
-                    "multiply-adds",
-                    "weights MiB",
-                    "training MiB per image",
-                    "what it is",
-                ),
+                columns=COLUMNS,
                 rows=tuple(_row(preset) for preset in self.presets),
             )
 
 
-def run(config: Config) -> Iterator[records.Record]:
+def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """List one family, or all."""
     present = [family for family in FAMILIES if (plugins.PACKAGE / family).is_dir()]
     if config.family not in ("all", "presets", *present):
@@ -82,15 +76,7 @@ def run(config: Config) -> Iterator[records.Record]:
 
 def _preset(name: str) -> Preset:
     summary, arch = tables.presets()[name]
-    params, macs, weight_bytes, activation_bytes = cost.cost(arch)
-    return Preset(
-        name=name,
-        summary=summary,
-        params=params,
-        macs=macs,
-        weight_bytes=weight_bytes,
-        activation_bytes=activation_bytes,
-    )
+    return Preset(name=name, summary=summary, **cost.cost(arch)._asdict())
 
 
 def _row(preset: Preset) -> tuple[str | int | float, ...]:

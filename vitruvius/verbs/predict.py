@@ -15,7 +15,7 @@ from vitruvius.core.config import Flags, Positional
 from vitruvius.core.errors import UserError
 
 
-class Config(config.Config):
+class Config(config.RunConfig):
     """Which run, which images."""
 
     run: Positional[str] = ""
@@ -112,7 +112,7 @@ def _overlay(name: str, pixels: Any, attention: Any, path: Any) -> None:
     )
 
 
-def _about(folder: runs.Run, model: Any, images: list[Any]) -> tuple[str, str | None]:
+def _about(folder: runs.RunFolder, model: Any, images: list[Any]) -> tuple[str, str | None]:
     """The pictures about the model: mean attention distance, and similarity of positions where it has them."""
     from vitruvius.render import png
     from vitruvius.training import attention_pictures as looking

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from vitruvius.pretraining.features import Source
 
 
-class Config(config.Config):
+class Config(config.RunConfig):
     """Which features, on which data, by which probe."""
 
     source: Positional[str] = ""
@@ -197,7 +197,7 @@ def _result(config: Config, data: "Dataset", rows: list[Row], run: str) -> Resul
     )
 
 
-def _draw(folder: runs.Run, result: Result) -> None:
+def _draw(folder: runs.RunFolder, result: Result) -> None:
     from vitruvius.render import png
 
     bars = Bars(

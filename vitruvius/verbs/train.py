@@ -9,7 +9,7 @@ vitruvius train --epochs 1 --doctor
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 __all__ = ["Config", "Result", "run"]
 
 
-class Config(config.Config):
+class Config(config.RunConfig):
     """What is trained, on what, and how."""
 
+    takes: ClassVar[tuple[str, ...]] = (*config.RunConfig.takes, "allow_inexact")
     arch: str = "mnist"
     """A preset (see `vitruvius list presets`) or a FILE.json."""
     set: Settings = ()
@@ -136,7 +137,7 @@ def _unwatched(config: Config) -> Config:
     return config.model_copy(update={"doctor": False})
 
 
-def _compiles(config: Config, macs: int, folder: runs.Run) -> str:
+def _compiles(config: Config, macs: int, folder: runs.RunFolder) -> str:
     from vitruvius.training import device
     from vitruvius.training import distributed as world
 

@@ -1,0 +1,73 @@
+"""The options of a verb: the fields of its Config and the Flags that it takes, described for people."""
+
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
+
+from vitruvius.core.config import Config, Flags, Part
+
+
+class Option(NamedTuple):
+    """A field of a Config or of Flags as it is given by a person."""
+
+    field: str
+    group: str
+    help: str
+    kind: Any
+    default: Any
+    marks: list[Any]
+
+    @property
+    def name(self) -> str:
+        """How it is written: `--data-dir`; `--no-x` for a switch that is on by default."""
+        return f"--{'no-' * (self.default is True)}{self.field.replace('_', '-')}"
+
+    @property
+    def is_positional(self) -> bool:
+        """Whether it is given without its name."""
+        return "positional" in self.marks or self.is_rest
+
+    @property
+    def is_rest(self) -> bool:
+        """Whether it takes all words after the first positional one."""
+        return "rest" in self.marks
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it takes several values."""
+        return get_origin(self.kind) is tuple
+
+    @property
+    def metavar(self) -> str:
+        """What stands for its value in help."""
+        return _metavar(get_args(self.kind)[0] if self.is_list else self.kind)
+
+
+def options(config_type: type[Config]) -> list[Option]:
+    """List the fields of a Config by group, the verb's own first, then the Flags that it takes."""
+    own = [_option(config_type, name) for name in config_type.model_fields]
+    groups = list(dict.fromkeys([Part.group, *(option.group for option in own)]))
+    own.sort(key=lambda option: groups.index(option.group))
+    return own + [_flag(name) for name in config_type.takes]
+
+
+def _option(model: type[Part], name: str) -> Option:
+    """Describe a field; the class that declares it first has its group, the nearest docstring its help."""
+    parts = [part for part in model.__mro__ if issubclass(part, Part) and name in part.model_fields]
+    text = next(filter(None, (part.model_fields[name].description for part in parts)), "")
+    info, group = model.model_fields[name], vars(parts[-1]).get("group", Part.group)
+    return Option(name, group, " ".join(text.split()), info.annotation, info.default, info.metadata)
+
+
+def _flag(name: str) -> Option:
+    kind, text = get_args(Flags.__annotations__[name])
+    return Option(name, "run", text, kind, getattr(Flags, name), [])
+
+
+def _metavar(kind: Any) -> str:
+    if get_origin(kind) is Annotated:
+        return _metavar(get_args(kind)[0])
+    if get_origin(kind) is Literal:
+        return "|".join(map(str, get_args(kind)))
+    if get_origin(kind) in (Union, UnionType):
+        return "|".join(dict.fromkeys(_metavar(part) for part in get_args(kind) if part is not NoneType))
+    return {int: "N", float: "X", str: "TEXT"}.get(kind, "VALUE")
