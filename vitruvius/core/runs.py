@@ -29,7 +29,7 @@ MAY_DIFFER = ("epochs", "time_limit")
 """The fields of a config that a resumed run may change."""
 
 
-class Run:
+class RunFolder:
     """An open run folder; hold it only inside `opened`."""
 
     def __init__(self, folder: Path, is_new: bool) -> None:
@@ -66,7 +66,7 @@ class Run:
 
 
 @contextmanager
-def opened(verb: str, config: C, flags: Flags) -> Iterator[tuple[Run, C]]:
+def opened(verb: str, config: C, flags: Flags) -> Iterator[tuple[RunFolder, C]]:
     """Open a new run folder, or the one that `--resume` names, for this process alone.
 
     The config that comes back is the one to follow: on resume the recorded one, with only `epochs` and `time_limit`
@@ -90,7 +90,7 @@ def opened(verb: str, config: C, flags: Flags) -> Iterator[tuple[Run, C]]:
     except OSError as error:
         raise UserError(f"cannot make the run folder {folder}: {reason(error)}") from error
     with _locked(folder):
-        run = Run(folder, is_new)
+        run = RunFolder(folder, is_new)
         if is_new:
             run.write_config(config)
         else:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 
-class Stop:
+class StopRequest:
     """Which signal asked for an end, if any."""
 
     def __init__(self) -> None:
@@ -18,9 +18,9 @@ class Stop:
 
 
 @contextmanager
-def on_signals() -> Iterator[Stop]:
+def on_signals() -> Iterator[StopRequest]:
     """Collect the first SIGINT or SIGTERM; a second one ends the program at once, as usual."""
-    stop = Stop()
+    stop = StopRequest()
     if threading.current_thread() is not threading.main_thread():
         yield stop  # only the main thread may handle signals; a server stops its work by other means
         return

@@ -26,12 +26,12 @@ def checked(validation: int | None, default: int, available: int) -> int:
     return number
 
 
-def shuffled(labels: Sequence[Hashable], seed: int) -> list[int]:
+def stratified_order(labels: Sequence[Hashable], seed: int) -> list[int]:
     """Positions in a random order whose every prefix holds the classes in proportion, as near as whole samples go.
 
     Each sample gets the place (i + 1/2) / n among the n of its class, in random order, and the places are sorted.
 
-    >>> order = shuffled([0] * 90 + [1] * 10, seed=0)
+    >>> order = stratified_order([0] * 90 + [1] * 10, seed=0)
     >>> sum(position >= 90 for position in order[:20])
     2
     """

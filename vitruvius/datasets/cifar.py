@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from vitruvius.core.errors import UserError, reason, unknown
-from vitruvius.datasets import Dataset, Split, _archive, _download, _pixels, _places, _splits
+from vitruvius.datasets import Dataset, Split, _archive, _download, _pixels, _paths, _splits
 
 HOST = "https://www.cs.toronto.edu/~kriz"
 PIXELS = 3 * 32 * 32
@@ -110,23 +110,23 @@ def cifar(
 
 def _contents(layout: Layout, data_dir: str | None) -> tuple[dict[str, bytearray], Path]:
     """The bytes of each file and where they were: unpacked files first, then the archive, then the network."""
-    folders = _places.folders("cifar", (layout.folder, "cifar"), data_dir=data_dir)
+    folders = _paths.folders("cifar", (layout.folder, "cifar"), data_dir=data_dir)
     names = [(file,) for file in layout.files]
-    unpacked = _places.find(folders, names)
+    unpacked = _paths.find(folders, names)
     if unpacked is not None:
         return {path.name: _read(path, layout.bytes_of(path.name)) for path in unpacked}, unpacked[0].parent
-    archive_folders = _places.folders("cifar", ("", "cifar"), data_dir=data_dir)
-    archives = _places.find(archive_folders, [(layout.archive.name,)])
-    if archives is None and (data_dir is not None or _places.offline()):
+    archive_folders = _paths.folders("cifar", ("", "cifar"), data_dir=data_dir)
+    archives = _paths.find(archive_folders, [(layout.archive.name,)])
+    if archives is None and (data_dir is not None or _paths.offline()):
         hint = f"the archive {layout.archive.name} of {HOST}/cifar.html (binary version) will do as it is"
-        raise _places.not_found("cifar", list(dict.fromkeys(folders + archive_folders)), names, hint)
+        raise _paths.not_found("cifar", list(dict.fromkeys(folders + archive_folders)), names, hint)
     path = archives[0] if archives else _downloaded(layout.archive)
     sizes = {f"{layout.folder}/{file}": layout.bytes_of(file) for file in layout.files}
     return _archive.read(path, layout.archive, sizes), path
 
 
 def _downloaded(archive: _archive.Archive) -> Path:
-    path = _places.cache("cifar") / archive.name
+    path = _paths.cache("cifar") / archive.name
     _download.fetch(f"{HOST}/{archive.name}", path, partial(_archive.check, archive=archive), archive.size)
     return path
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from vitruvius.core.errors import UserError
-from vitruvius.datasets import Dataset, Split, _images, _pixels, _places, _splits, _tree
+from vitruvius.datasets import Dataset, Split, _images, _pixels, _paths, _splits, _tree
 from vitruvius.datasets._tree import Picture
 
 SIDE, LARGEST_SIDE = 32, 4096
@@ -32,7 +32,7 @@ def folder(
     The pictures have three channels unless all of them are grey.
     """
     name, side = _side(path)
-    root = (_places.at_home(data_dir or ".") / _places.at_home(name)).resolve()
+    root = (_paths.expand_home(data_dir or ".") / _paths.expand_home(name)).resolve()
     parts = _divided(_tree.parts(root), validation, seed)
     classes = _classes(root, parts)
     pictures = [picture for part in parts for picture in part]
@@ -82,7 +82,7 @@ def _divided(parts: dict[str, list[Picture]], validation: int | None, seed: int)
     share = round(SHARE * len(pool))
     tests = share if "all" in parts else 0
     aside = 0 if "validation" in parts else _splits.checked(validation, share, len(pool) - tests)
-    order = _splits.shuffled([picture.kind for picture in pool], seed)
+    order = _splits.stratified_order([picture.kind for picture in pool], seed)
     drawn = [order[tests + aside :], order[tests : tests + aside], order[:tests]]
     train, put_aside, test = ([pool[position] for position in sorted(positions)] for positions in drawn)
     return [train, parts.get("validation", put_aside), parts.get("test", test)]

@@ -14,7 +14,7 @@ NEEDS_LABELS = True
 def classify(
     model: nn.Module, batch: Batch, generator: Generator | None, *, label_smoothing: float = 0.0
 ) -> Loss:
-    """Cross-entropy of the model's scores; in evaluation (no generator) without smoothing."""
+    """Return the cross-entropy of the class scores; in evaluation (no generator) without smoothing."""
     assert batch.y is not None, "classification needs labels"
     scores_BK = model(batch.x)
     smoothing = label_smoothing if generator is not None else 0.0

@@ -11,7 +11,7 @@ from vitruvius import objectives
 from vitruvius.arch.arch import Arch
 from vitruvius.core import files, plugins
 from vitruvius.core.errors import UserError
-from vitruvius.core.runs import Run as RunFolder
+from vitruvius.core.runs import RunFolder
 from vitruvius.datasets import Dataset
 from vitruvius.nn import autoencoder, masked
 from vitruvius.nn.autoencoder import Autoencoder

@@ -17,8 +17,7 @@ from vitruvius.pretraining.probe import Labelled
 from vitruvius.pretraining.results import Point, Points, Result, summarise
 from vitruvius.pretraining.settings import Pretraining
 from vitruvius.training import seeds
-from vitruvius.training.batches import Feed as Batches
-from vitruvius.training.batches import feed as batches_of
+from vitruvius.training.batches import Batches, batches_of
 from vitruvius.training.loop import Job
 
 PENALTY = 1e-3

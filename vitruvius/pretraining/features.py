@@ -17,7 +17,7 @@ from vitruvius.nn import autoencoder, layouts, vit
 from vitruvius.pretraining import autoencoders, pca
 from vitruvius.pretraining.probe import Encode, batches
 from vitruvius.pretraining.results import SavedGrid
-from vitruvius.training.batches import Feed as Batches
+from vitruvius.training.batches import Batches
 
 DENSE = re.compile(r"(linear|mlp)((?:-[1-9]\d{0,5})+)")
 """An untrained fully connected encoder by its widths: mlp-256-64."""

@@ -15,9 +15,8 @@ from torch import Generator, Tensor, nn
 from vitruvius.core.errors import UserError, VitruviusError
 from vitruvius.nn.autoencoder import Autoencoder, Stack
 from vitruvius.nn.masked import MaskedAutoencoder
-from vitruvius.objectives import Batch, Loss
-from vitruvius.objectives._squares import Seen, penalty, squared_error
-from vitruvius.training.batches import Feed as Batches
+from vitruvius.objectives import Batch, Loss, Seen, penalty, squared_error
+from vitruvius.training.batches import Batches
 from vitruvius.training.loop import EVALUATION_BATCH, Measure
 
 Model = Autoencoder | MaskedAutoencoder

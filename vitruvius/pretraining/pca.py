@@ -20,7 +20,7 @@ from vitruvius.nn.autoencoder import Autoencoder
 from vitruvius.pretraining.grid import Cell, Grid
 from vitruvius.pretraining.probe import batches
 from vitruvius.pretraining.results import Certificate, Penalised
-from vitruvius.training.batches import Feed as Batches
+from vitruvius.training.batches import Batches
 
 LARGEST = 4096
 """Features, or samples of more features, up to which a covariance is decomposed."""
@@ -119,7 +119,7 @@ def certify(
     values = principal.values_R
     latent = min(model.sizes)  # a narrower layer before it lets no more directions through
     loss, optimum = _loss(model, batches(train)), principal.left_out(latent)
-    plain = cell.objective == "reconstruct" and not train.augment
+    plain = cell.objective == "reconstruct" and not train.augment.augments
     penalised = _penalised(model, values, l2, loss) if l2 and plain and len(model.sizes) == 2 else None
     known = plain and (not l2 or penalised is not None)  # deeper ones with a penalty have no closed form here
     pair = (loss, optimum) if penalised is None else (penalised.objective, penalised.optimum)

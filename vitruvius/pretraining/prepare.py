@@ -5,16 +5,16 @@ from typing import Any, NamedTuple
 
 import torch
 
+from vitruvius import optimisers
 from vitruvius.core import runs
 from vitruvius.core.errors import UserError
 from vitruvius.datasets import Dataset, Split
-from vitruvius.optimisers.adamw import adamw
 from vitruvius.pretraining import autoencoders, evaluate
 from vitruvius.pretraining.evaluate import Evaluator
 from vitruvius.pretraining.grid import Grid, measure
 from vitruvius.pretraining.settings import Pretraining
 from vitruvius.training import device, loop
-from vitruvius.training.augment import Augment
+from vitruvius.training.recipe import Augment
 
 WORTH_SHARING = 2**18
 """Entries of a weight matrix from which more than one thread pays."""
@@ -37,8 +37,8 @@ def prepare(config: Pretraining) -> Prepared:
     if config.model == "vit":
         part = -(-config.batch // config.accumulate)
         arch = config.resolve(data, part, labelled=False, pooling="mean")
-    threads = device.use_threads(config.threads or _threads(config, data))
-    where = device.device(config.device)
+    threads = device.set_threads(config.threads or _threads(config, data))
+    where = device.choose_device(config.device)
     parts = (
         autoencoders.dense(config, data.train.x[0].numel())
         if arch is None
@@ -55,7 +55,7 @@ def _load(config: Pretraining) -> Dataset:
     data = config.load(config.seed)
     if not len(data.train):
         raise UserError(f"{data.name}: there are no training samples")
-    for name in Augment.__dataclass_fields__:
+    for name in Augment.model_fields:
         value = getattr(config, name)
         if value and len(data.shape) != 3:
             raise UserError(
@@ -74,22 +74,14 @@ def _threads(config: Pretraining, data: Dataset) -> int:
 def _job(config: Pretraining, data: Dataset, grid: Grid, **options: Any) -> loop.Job:
     """Build the training job; it gets no validation samples, so that the last weights are kept, not the best."""
     train = Split(data.train.x, None)
+    augment = Augment(shift=config.shift, crop=config.crop, flip=config.flip)
     torch.manual_seed(config.seed)
-    recipe = {name: getattr(config, name) for name in _RECIPE}
+    weight_decay = config.weight_decay if config.model == "vit" else 0.0
     return loop.Job(
         model=grid,
         measure=measure,
-        train=evaluate.samples(
-            data, train, config.model, seed=config.seed, augment=_augment(config), **options
-        ),
+        train=evaluate.samples(data, train, config.model, seed=config.seed, augment=augment, **options),
         validation=evaluate.samples(data, Split(train.x[:0], None), config.model),
-        recipe=loop.Recipe(**recipe, decay=config.schedule == "cosine"),
-        optimiser=adamw(grid, config.lr, config.weight_decay if config.model == "vit" else 0.0),
+        recipe=config,
+        optimiser=optimisers.build(config.optimiser, grid, config.lr, weight_decay),
     )
-
-
-def _augment(config: Pretraining) -> Augment:
-    return Augment(config.shift, config.crop, config.flip)
-
-
-_RECIPE = ("epochs", "batch", "accumulate", "lr", "warmup", "clip", "seed", "checkpoint", "time_limit")

@@ -16,11 +16,11 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize
 
 from vitruvius.core.errors import UserError
-from vitruvius.datasets import Dataset, _splits
+from vitruvius.datasets import Dataset, stratified_order
 from vitruvius.pretraining.results import FeatureScore
 from vitruvius.pretraining.settings import ProbeChoice
 from vitruvius.training import seeds
-from vitruvius.training.batches import Feed as Batches
+from vitruvius.training.batches import Batches
 from vitruvius.training.loop import EVALUATION_BATCH
 
 TOLERANCE = 1e-6
@@ -141,7 +141,7 @@ def draw(y: Tensor, labels: int | str, seed: int, number: int = 0) -> Tensor:
     assert isinstance(labels, int)
     if labels > len(y):
         raise UserError(f"--labels {labels:,}: there are {len(y):,} labelled samples")
-    order = _splits.shuffled(y.tolist(), seeds.derive(seed, "labels", number))
+    order = stratified_order(y.tolist(), seeds.derive(seed, "labels", number))
     kept = torch.tensor(order[:labels])
     if int(y[kept].bincount().count_nonzero()) < 2:
         counts = ", ".join(map(str, y.bincount().tolist()))

@@ -7,7 +7,7 @@ from typing import Any
 
 from vitruvius.core import files
 from vitruvius.core.blocks import Bars, Block, Figure, Lines, Panels, Pictures, Series, Table, Text
-from vitruvius.core.runs import Run as RunFolder
+from vitruvius.core.runs import RunFolder
 from vitruvius.pretraining.latent_size import answer, listed
 from vitruvius.pretraining.results import Certificate, Points, ProbeResult, Result, kinds
 from vitruvius.pretraining.settings import Pretraining

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from vitruvius.core import config, files, records, runs, signals
 from vitruvius.core.config import Flags
-from vitruvius.core.runs import Run as RunFolder
+from vitruvius.core.runs import RunFolder
 from vitruvius.pretraining.results import Points, Result, read_points
 from vitruvius.pretraining.settings import Pretraining
 
@@ -39,7 +39,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     from vitruvius.pretraining import evaluate
     from vitruvius.pretraining.prepare import prepare
     from vitruvius.training import session
-    from vitruvius.training.loop import Epoch
+    from vitruvius.training.results import Epoch
 
     prepared = prepare(config) if flags.resume is None else None  # faults are found before there is a folder
     with runs.opened("pretrain", config, flags) as (folder, config), signals.on_signals() as stop:
@@ -52,7 +52,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
             before = evaluate.measure_epoch(grid, 0, evaluator)
             folder.keep(before)
             yield before
-        for record in session.carried(folder, job, environment, flags.allow_inexact):
+        for record in session.run_job(folder, job, environment, flags.allow_inexact):
             if isinstance(record, Epoch):
                 # Kept before the epoch's checkpoint is written: a crash in a probe repeats the epoch.
                 record = evaluate.measure_epoch(grid, record.epoch, evaluator)

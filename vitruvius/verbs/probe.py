@@ -42,7 +42,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     if not config.source:
         raise UserError("which features? vitruvius probe RUN, raw, pca:K or untrained:ARCH")
     config, source, seed = _with_data_of_run(config, flags)
-    device.use_threads(config.threads)
+    device.set_threads(config.threads)
     data = _load(config, seed)
     sources = list(features.sources(config.source, data, config.seed, source))
     if config.source != "raw" and (why_not := pca.too_large(data.train.x)):

@@ -24,7 +24,7 @@ from vitruvius.core import signals as stopping
 from vitruvius.core.blocks import Block
 from vitruvius.core.config import Flags, Names, changed
 from vitruvius.core.errors import Interrupted, UserError
-from vitruvius.core.signals import Stop
+from vitruvius.core.signals import StopRequest
 from vitruvius.ranking.results import Ceiling, Standing
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _continued(config: Config, flags: Flags) -> Flags:
     return dataclasses.replace(flags, resume=str(folder), name=None)
 
 
-def _finished(folder: runs.Run, config: Config) -> Result | None:
+def _finished(folder: runs.RunFolder, config: Config) -> Result | None:
     """The result of a run that has nothing left to do: whole, and made from the files as they are now."""
     manifest = folder.path("manifest.json")
     if not manifest.is_file() or files.read_json(manifest)["environment"].get("inputs") != _inputs(config):
@@ -189,7 +189,7 @@ def _columns(config: Config) -> list[str]:
 
 
 def _scored(
-    folder: runs.Run, config: Config, plan: "Plan", stop: Stop
+    folder: runs.RunFolder, config: Config, plan: "Plan", stop: StopRequest
 ) -> "Generator[records.Record, None, dict[str, Scored]]":
     """Score what the folder does not hold yet; every score is on disk before the next is asked for."""
     from vitruvius.ranking import score as ranking
@@ -210,7 +210,7 @@ def _scored(
 
 
 def _finish(
-    folder: runs.Run, config: Config, prepared: Prepared, done: "dict[str, Scored]", began: float
+    folder: runs.RunFolder, config: Config, prepared: Prepared, done: "dict[str, Scored]", began: float
 ) -> Result:
     """Read the accuracies, now that every score is on disk, judge the scores and write what people look at."""
     from vitruvius.ranking import evaluation, places, statistics
@@ -259,7 +259,7 @@ def _noise_ceiling(config: Config) -> Ceiling | None:
         raise UserError(f"{table}: noise_ceiling: {error}") from None
 
 
-def _draw(folder: runs.Run, result: Result) -> None:
+def _draw(folder: runs.RunFolder, result: Result) -> None:
     """Scores, scatters and report: made from the result alone."""
     from vitruvius.ranking import page as ranking_page
     from vitruvius.ranking import report as ranking

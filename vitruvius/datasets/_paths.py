@@ -16,7 +16,7 @@ def offline() -> bool:
     return any(os.environ.get(name, "0") not in ("", "0") for name in ("VITRUVIUS_OFFLINE", "HF_HUB_OFFLINE"))
 
 
-def at_home(path: str) -> Path:
+def expand_home(path: str) -> Path:
     """The path with a leading ~ replaced by the user's folder, if there is one."""
     return Path(os.path.expanduser(path))
 
@@ -24,7 +24,7 @@ def at_home(path: str) -> Path:
 def cache(name: str) -> Path:
     """The folder in which downloads of a set are kept."""
     home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return at_home(home) / "vitruvius" / name
+    return expand_home(home) / "vitruvius" / name
 
 
 def folders(
@@ -36,11 +36,11 @@ def folders(
     (the files of MNIST and Fashion-MNIST have the same names).
     """
     if data_dir is not None:
-        root = at_home(data_dir)
+        root = expand_home(data_dir)
         return [*(root / sub for sub in subfolders), root]
     shared = os.environ.get("VITRUVIUS_DATA")
-    asked = [at_home(shared) / sub for sub in subfolders] if shared else []
-    return [*asked, *(at_home(place) for place in known), cache(name)]
+    asked = [expand_home(shared) / sub for sub in subfolders] if shared else []
+    return [*asked, *(expand_home(place) for place in known), cache(name)]
 
 
 def find(folders: Sequence[Path], names: Sequence[Sequence[str]]) -> list[Path] | None:

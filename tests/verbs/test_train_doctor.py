@@ -10,8 +10,7 @@ import torch
 from vitruvius.cli import main
 from vitruvius.core import files
 from vitruvius.core.errors import UserError
-from vitruvius.training import distributed as world
-from vitruvius.training import loop
+from vitruvius.training import distributed, loop
 from vitruvius.verbs import train as verb
 
 TOY = f"{Path(__file__).parent / 'killing.py'}:toy"
@@ -124,9 +123,9 @@ def test_a_bug_in_our_own_loop_is_named_with_its_line(
 
 
 def test_a_module_in_the_wrong_mode_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def forgetful(measure: Any, model: Any, feed: Any) -> Any:
+    def forgetful(measure: Any, model: Any, batches: Any) -> Any:
         with torch.no_grad():
-            found = measure(model, feed.batch(torch.arange(len(feed))), None)
+            found = measure(model, batches.batch(torch.arange(len(batches))), None)
         return float(found.value), 0.5
 
     monkeypatch.setattr(loop, "evaluate", forgetful)
@@ -166,6 +165,6 @@ def test_watching_turns_compilation_off_and_never_for_a_compiled_run(
 
 
 def test_several_processes_are_not_watched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(world, "size", lambda: 2)
+    monkeypatch.setattr(distributed, "world_size", lambda: 2)
     with pytest.raises(UserError, match="train without torchrun"):
         list(verb.run(verb.Config(data=TOY, set=tuple(SMALL[1:]), doctor=True)))
