@@ -1,4 +1,4 @@
-"""Pretraining as a person meets it: files, certificates, sentences, resume to the bit after kill -9, refusals."""
+"""Pretraining from the command line: files, certificates, sentences, exact resume after kill -9, refusals."""
 
 import json
 import os
@@ -15,10 +15,8 @@ from safetensors.torch import load_file
 
 from vitruvius.cli import main
 from vitruvius.core import files
-from vitruvius.core.errors import UserError
-from vitruvius.pretraining import finish as _pretrained
+from vitruvius.pretraining import report
 from vitruvius.training import checkpoint
-from vitruvius.verbs import pretrain as verb
 
 HERE = Path(__file__).parent
 TOY = f"{HERE / 'killing.py'}:toy"
@@ -82,7 +80,7 @@ def vectors(tmp_path: Path) -> str:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pictures take most of the time of a small run: here nobody looks at them."""
-    monkeypatch.setattr(_pretrained, "draw", lambda *arguments: None)
+    monkeypatch.setattr(report, "write", lambda *arguments: None)
 
 
 def pretrain(root: Path, *words: str) -> int:
@@ -432,7 +430,7 @@ def test_a_fault_in_a_users_own_objective_is_told_as_such(
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_a_run_that_is_stopped_within_an_epoch_is_judged_as_it_is(
+def test_a_run_that_is_stopped_within_an_epoch_is_evaluated_as_it_is(
     tmp_path: Path, vectors: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = [
@@ -495,11 +493,6 @@ def test_a_resume_cannot_become_another_run(
     capsys.readouterr()
     assert pretrain(tmp_path, "--resume", "a", "--noise", "0.9") == 2
     assert "cannot change noise was 0.5, now 0.9" in capsys.readouterr().err
-
-
-def test_a_vit_is_one_at_a_time() -> None:
-    with pytest.raises(UserError, match="a ViT is pretrained alone"):
-        verb.Config(model="vit", repeats=2)
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -1,7 +1,8 @@
 """The JSON log that the notebook of the autoencoder assignment saves, written from a run.
 
-The first fields are the notebook's checks of a freshly built autoencoder of sizes 7-5-4 (seeds 2017 and 2022); `train1`
-holds the linear grid on the synthetic set, `train2` the non-linear autoencoder on MNIST. Accuracies are in percent.
+The first fields are the notebook's checks of a freshly built autoencoder of sizes 7-5-4 (seeds 2017 and
+2022); `train1` holds the linear grid on the synthetic set, `train2` the non-linear autoencoder on MNIST.
+Accuracies are in percent.
 """
 
 import inspect
@@ -72,7 +73,7 @@ def stepped(objective: Callable[..., Loss]) -> dict[str, Tensor]:
 
 
 def chance_accuracy(seed: int) -> float:
-    """Return the accuracy in percent of an untrained classifier on an untrained autoencoder, on 400 synthetic samples."""
+    """Return the accuracy in percent of an untrained classifier and autoencoder on 400 synthetic samples."""
     random = np.random.RandomState(seed)
     variances = np.diag([15.0, 15.0, *[1.0] * 5])
     z = random.multivariate_normal(np.zeros(7), variances, 800)

@@ -28,7 +28,7 @@ REPEAT_SEED = 227
 
 
 def dense(config: Pretraining, features: int) -> list[Together | Alone]:
-    """Build fully connected autoencoders: those of one latent size train together, own objectives each by themselves."""
+    """Build fully connected autoencoders; those of one latent size share their matrix products."""
     repeats = range(config.repeats)
     cells = [Cell(o, latent, r) for latent in config.latent for o in config.objective for r in repeats]
     if len({cell.name for cell in cells}) < len(cells):
@@ -59,7 +59,7 @@ def vit(config: Pretraining, arch: Arch) -> list[Together | Alone]:
 
     def measure(model: nn.Module, batch: Batch, generator: Generator | None) -> Loss:
         if generator is None and cell.objective == "mask":
-            # It never sees a whole image in training, so it is evaluated on masks too: the same ones every time.
+            # It never sees a whole image in training, so it is evaluated on masks too, always the same.
             return objective(model, batch, seeds.generator(config.seed, "validation"), **options)
         return objective(model, batch, generator, **options, **penalty)
 
@@ -103,7 +103,7 @@ def _is_loss_only(objective: str) -> bool:
 
 
 def _show(config: Pretraining, objective: str) -> Show | None:
-    """Return how a ViT's input and output are drawn: hidden patches blank, then filled in by its prediction."""
+    """Return how a ViT's input and output are drawn: hidden patches blank, then filled in by the decoder."""
     if _is_loss_only(objective):
         return None
     corrupt = corruption(config, objective)

@@ -1,4 +1,4 @@
-"""Evaluate a grid: validation loss and probe accuracy after each epoch, pictures and the result at the end."""
+"""Evaluate a grid: validation loss and probe accuracy after each epoch, pictures and result at the end."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from vitruvius.nn.masked import MaskedAutoencoder
 from vitruvius.pretraining import pca
 from vitruvius.pretraining import probe as probing
 from vitruvius.pretraining.grid import Grid, validation_losses
-from vitruvius.pretraining.probe import Labelled
+from vitruvius.pretraining.probe import NEIGHBOURS, TOLERANCE, Labelled
 from vitruvius.pretraining.results import Point, Points, Result, summarise
 from vitruvius.pretraining.settings import Pretraining
 from vitruvius.training import seeds
@@ -54,16 +54,16 @@ class Evaluator:
         if self.no_probe:
             return f"none: {self.no_probe}"
         how = {
-            "lbfgs": f"lbfgs (mean cross-entropy + {PENALTY}/2 |W|^2, to a gradient norm of {probing.TOLERANCE})",
+            "lbfgs": f"lbfgs (mean cross-entropy + {PENALTY}/2 |W|^2, to a gradient norm of {TOLERANCE})",
             "adam": "adam (rate 0.001, batches of 200, 50 epochs; 1,000 epochs on up to 200 labels)",
-            "knn": f"{probing.NEIGHBOURS} nearest neighbours by cosine",
+            "knn": f"{NEIGHBOURS} nearest neighbours by cosine",
         }[self.method]
         counted = f"counted on {len(self.test):,} test samples"
         return f"{how} on {len(self.labelled):,} validation labels, {counted}"
 
 
 def samples(data: Dataset, split: Split, model: str, **options: Any) -> Batches:
-    """Batch a split: normalised images for a ViT; pixels in 0..1, or vectors unchanged, for the other models."""
+    """Batch a split: normalised images for a ViT; for other models pixels in 0..1, or vectors unchanged."""
     return batches_of(data, split, **options) if model == "vit" else Batches(split.x, split.y, **options)
 
 
@@ -108,7 +108,7 @@ def result(
     run: str,
     inexact: bool,
 ) -> Result:
-    """Summarise a run from its measurements after each epoch, and compare its linear autoencoders with PCA."""
+    """Summarise a run from its measurements, and compare its linear autoencoders with PCA."""
     grid, after = job.model, epochs[-1]
     assert isinstance(grid, Grid)
     if (
@@ -132,7 +132,7 @@ def result(
 
 
 def pictures(grid: Grid, images: Batches) -> list[tuple[str, list[Any]]]:
-    """Return rows of images: the input, then per objective the corrupted input and each latent size's output."""
+    """Return rows of images: the input, then per objective what is seen and each latent size's output."""
     # From all over the split: folders come class by class.
     x = images.batch(torch.linspace(0, len(images) - 1, min(SHOWN, len(images))).long()).x
     rows: dict[str, list[tuple[str, Tensor]]] = {"input": [("input", x)]}

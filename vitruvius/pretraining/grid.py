@@ -1,9 +1,9 @@
 """A grid of autoencoders, objectives x latent sizes x repeats, trained as one model by the training loop.
 
-The loss is the sum over all of them, so each gets its own gradient, and the optimisers treat every weight by itself:
-the result is that of training one at a time, but autoencoders of one shape share batched matrix products (1.8 times
-as fast on the assignment's grid of 36).
-Shapes: M autoencoders of one shape, B batch, D entries of a sample.
+The loss is the sum over all of them, so each gets its own gradient, and the optimisers treat every weight by
+itself: the result is that of training one at a time, but autoencoders of one shape share batched matrix
+products (1.8 times as fast on the assignment's grid of 36). Shapes: M autoencoders of one shape, B batch, D
+entries of a sample.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -138,7 +138,7 @@ class Grid(nn.Module):
                 yield cell, *part.show(index, x, generator())
 
     def keep_losses(self, losses: Tensor, samples: int) -> None:
-        """Store the losses of a step; of a batch that is cut into parts, the mean over the samples of all parts."""
+        """Store the losses of a step; of a batch that is cut into parts, the mean over all its samples."""
         step = int(self.steps)
         losses, row = losses.detach().to(self.trace), self.trace[step]
         fraction = samples / (self._seen + samples)

@@ -7,6 +7,12 @@ from vitruvius.pretraining.results import Result
 
 NOTABLE = 0.01
 """A difference of accuracies worth a sentence."""
+_TRAINING = ("that of random weights", "what helps to reconstruct also tells the classes apart")
+_LINEAR_TRAINING = (
+    "a random projection, which keeps a little of every direction",
+    "training turns it to the directions of large variance, and these carry the classes",
+)
+"""What a code is before training, and what training makes of it."""
 Losses = dict[int, float]
 """Validation loss by latent size, smallest first."""
 Accuracies = dict[int, tuple[float, float]]
@@ -38,14 +44,15 @@ def _about_loss(objective: str, losses: Losses, result: Result) -> Iterator[str]
     values = listed(f"{loss:.4g} at latent {latent}" for latent, loss in losses.items())
     yield f"Reconstruction ({objective}): the validation loss is {values}."
     falls = list(losses.values()) == sorted(losses.values(), reverse=True)
-    yield f"It {'falls as' if falls else 'does not fall with every step of'} the latent size{' grows' * falls}."
+    rises = "It does not fall with every step of the latent size."
+    yield "It falls as the latent size grows." if falls else rises
     features, variance = result.features, result.variance
     optimum = {c.latent: c.optimum for c in result.certificates}
     if optimum:
         left = listed(f"{optimum[latent]:.4g} at {latent}" for latent in sorted(optimum))
         yield (
-            f"Why: of a total variance of {variance:.4g} a linear code of k numbers keeps at most the k directions "
-            f"of largest variance; on the training samples PCA, the best such code, leaves {left}."
+            f"Why: of a total variance of {variance:.4g} a linear code of k numbers keeps at most the k "
+            f"directions of largest variance; on the training samples PCA, the best such code, leaves {left}."
         )
     else:
         yield f"Why: a code with fewer numbers than the {features} of a sample must give up a part of it."
@@ -71,31 +78,24 @@ def _about_probe(objective: str, accuracies: Accuracies, result: Result, linear:
         kept = [1 - c.optimum / result.variance for c in result.certificates if c.latent == small]
         fraction = f": it holds at most {kept[0]:.0%} of the variance" if kept else ""
         yield (
-            f"Latent {small} stays {_points(lost)} below latent {best}, because so few numbers cannot hold all that "
-            f"tells the classes apart{fraction}."
+            f"Latent {small} stays {_points(lost)} below latent {best}, because so few numbers cannot hold "
+            f"all that tells the classes apart{fraction}."
         )
     gains = {latent: after - before for latent, (before, after) in accuracies.items()}
     most = max(gains, key=gains.__getitem__)
     if gains[most] <= NOTABLE:
         yield f"Training wins at most {_points(max(0.0, gains[most]))} at any size."
-    elif linear:
-        yield (
-            f"Training matters most at latent {most} (+{_points(gains[most])}): before, the code is a random projection, "
-            "which keeps a little of every direction; training turns it to the directions of large variance, and these "
-            "carry the classes."
-        )
     else:
-        yield (
-            f"Training matters most at latent {most} (+{_points(gains[most])}): before, the code is that of random "
-            "weights; what helps to reconstruct also tells the classes apart."
-        )
+        before, after = _LINEAR_TRAINING if linear else _TRAINING
+        where = f"latent {most} (+{_points(gains[most])})"
+        yield f"Training matters most at {where}: before, the code is {before}; {after}."
     last = max(accuracies)
     if linear and last >= result.features:
         change = f"{'adds' if gains[last] >= 0 else 'costs'} {_points(abs(gains[last]))}"
         yield (
-            f"At latent {last} even untrained features reach {accuracies[last][0]:.1%} and training {change}: a random "
-            f"linear map into no fewer dimensions than the {result.features} of a sample loses nothing, so there is "
-            "nothing to win back."
+            f"At latent {last} even untrained features reach {accuracies[last][0]:.1%} and training {change}: "
+            f"a random linear map into no fewer dimensions than the {result.features} of a sample loses nothing, "
+            "so there is nothing to win back."
         )
 
 
@@ -110,8 +110,9 @@ def _about_other_objectives(accuracies: Accuracies, result: Result) -> Iterator[
         f"{one.objective} {one.accuracy:.1%} (loss {loss})" for one, loss in zip(beside, losses, strict=True)
     )
     yield (
-        f"By objective, at latent {best}: {listed(named)}. The losses are those of clean inputs: denoise and mask "
-        "minimise the error of answers to corrupted ones, so theirs may be higher though the features are as good."
+        f"By objective, at latent {best}: {listed(named)}. The losses are those of clean inputs: denoise and "
+        "mask minimise the error of answers to corrupted ones, so theirs may be higher though the features are "
+        "as good."
     )
 
 

@@ -1,9 +1,9 @@
 r"""Principal component analysis, and the distance of trained linear autoencoders from this optimum.
 
-With free biases the least squared error of a linear autoencoder of latent size k is $\sum_{i>k}\lambda_i$ of the
-covariance (Baldi and Hornik 1989). With the penalty $\lambda(\lVert W_1\rVert^2 + \lVert W_2\rVert^2)$ each direction
-is kept by $p_i = \max(0, 1 - \lambda/\lambda_i)$ and both matrices have the singular values $\sqrt{p_i}$ (Kunin et al.
-2019). Shapes: n samples, D features, k latent.
+With free biases the least squared error of a linear autoencoder of latent size k is $\sum_{i>k}\lambda_i$ of
+the covariance (Baldi and Hornik 1989). With the penalty $\lambda(\lVert W_1\rVert^2 + \lVert W_2\rVert^2)$
+each direction is kept by $p_i = \max(0, 1 - \lambda/\lambda_i)$ and both matrices have the singular values
+$\sqrt{p_i}$ (Kunin et al. 2019). Shapes: n samples, D features, k latent.
 """
 
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ CONVERGED = 0.005
 
 
 class Principal(NamedTuple):
-    """The principal directions of a data set, largest variance first; those without variance may be left out."""
+    """The principal directions of a data set, largest variance first; some without variance may be missing."""
 
     mean_D: Tensor
     values_R: Tensor
@@ -63,7 +63,8 @@ def too_large(x: Tensor) -> str:
     samples, features = len(x), x[0].numel()
     if min(samples, features) <= LARGEST:
         return ""
-    return f"PCA of {samples:,} samples of {features:,} entries is left out: one of the two must be at most {LARGEST:,}"
+    what = f"PCA of {samples:,} samples of {features:,} entries is left out"
+    return f"{what}: one of the two must be at most {LARGEST:,}"
 
 
 def fit(parts: Iterable[Tensor]) -> Principal:

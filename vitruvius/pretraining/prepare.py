@@ -72,7 +72,7 @@ def _threads(config: Pretraining, data: Dataset) -> int:
 
 
 def _job(config: Pretraining, data: Dataset, grid: Grid, **options: Any) -> loop.Job:
-    """Build the training job; it gets no validation samples, so that the last weights are kept, not the best."""
+    """Build the training job; without validation samples it keeps the last weights, not the best."""
     train = Split(data.train.x, None)
     augment = Augment(shift=config.shift, crop=config.crop, flip=config.flip)
     torch.manual_seed(config.seed)

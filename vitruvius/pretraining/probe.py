@@ -1,8 +1,8 @@
 r"""Probes: the accuracy that a simple classifier reaches on frozen features.
 
-`lbfgs` minimises $-\frac1n\sum_i\log p_{i,y_i} + \frac{\lambda}2\lVert W\rVert_F^2$ with a free bias; without the
-penalty separable features have no optimum. `adam` takes the steps of the autoencoder assignment, `knn` asks the
-nearest neighbours. Shapes: n samples, k features, r principal directions, K classes.
+`lbfgs` minimises $-\frac1n\sum_i\log p_{i,y_i} + \frac{\lambda}2\lVert W\rVert_F^2$ with a free bias;
+without the penalty separable features have no optimum. `adam` is the protocol of the autoencoder assignment,
+`knn` asks the nearest neighbours. Shapes: n samples, k features, r principal directions, K classes.
 """
 
 import math
@@ -26,8 +26,9 @@ from vitruvius.training.loop import EVALUATION_BATCH
 TOLERANCE = 1e-6
 """Norm of the gradient with respect to weights and bias at which `lbfgs` stops."""
 CURVATURE = 0.01
-"""Mean curvature of the cross-entropy that the scaling expects. Of 0 (no scaling), 0.001, 0.01 and 0.1 this was the
-best compromise: about 25 evaluations on 100 untrained features instead of 124, 65 on 200 digits instead of 60."""
+"""Mean curvature of the cross-entropy that the scaling expects. Of 0 (no scaling), 0.001, 0.01 and 0.1 this
+was the best compromise: about 25 evaluations on 100 untrained features instead of 124, 65 on 200 digits instead
+of 60."""
 MOST_ROUNDS = 500
 ADAM_BATCH, ADAM_RATE = 200, 1e-3
 WORTH_SHARING = 2**21
@@ -102,7 +103,8 @@ def score(name: str, size: int, encode: Encode, data: Dataset, config: ProbeChoi
 def protocol(config: ProbeChoice, data: Dataset) -> str:
     """Describe in a sentence how features are probed."""
     how = {
-        "lbfgs": f"lbfgs, mean cross-entropy + {config.l2:g}/2 |W|^2 with a free bias, to a gradient norm of 1e-6",
+        "lbfgs": f"lbfgs, mean cross-entropy + {config.l2:g}/2 |W|^2 with a free bias, "
+        "to a gradient norm of 1e-6",
         "adam": "adam at 0.001, batches of 200, 50 epochs (1,000 on up to 200 labels)",
         "knn": "20 nearest neighbours by cosine, weighed by exp(cosine / 0.07)",
     }[config.method]
@@ -173,8 +175,9 @@ def lbfgs(train: Labelled, classes: int, l2: float = 1e-3) -> Linear:
 class _Penalised:
     """The penalised cross-entropy as a function of weights on scaled principal directions of the features.
 
-    Centring only moves the bias, and a direction without variance has weight 0 at the optimum, so it is left out:
-    the optimum is that of the features themselves, reached in fewer steps. The last direction, s = r + 1, is the bias.
+    Centring only moves the bias, and a direction without variance has weight 0 at the optimum, so it is left
+    out: the optimum is that of the features themselves, reached in fewer steps. The last direction, s = r + 1,
+    is the bias.
     """
 
     def __init__(self, train: Labelled, classes: int, l2: float) -> None:
@@ -208,7 +211,7 @@ class _Penalised:
 
 
 def _axes(centred_nk: Tensor) -> tuple[Tensor, Tensor]:
-    """Return variances and principal directions (columns); of few samples only the directions that they span."""
+    """Return variances and principal directions (columns); of few samples only those that they span."""
     samples, features = centred_nk.shape
     if samples < features:
         _, root_r, axes_rk = torch.linalg.svd(centred_nk / samples**0.5, full_matrices=False)
@@ -218,7 +221,7 @@ def _axes(centred_nk: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def adam(train: Labelled, classes: int, seed: int = 0) -> Linear:
-    """Fit the assignment's probe: Adam, batches of 200 in one random order, 50 epochs, on up to 200 labels 1,000."""
+    """Fit the assignment's probe: Adam, batches of 200 in one order, 50 epochs, 1,000 on up to 200 labels."""
     parts = list(zip(torch.split(train.x, ADAM_BATCH), torch.split(train.y, ADAM_BATCH), strict=True))
     order = torch.randperm(len(parts), generator=seeds.generator(seed, "probe order")).tolist()
     with torch.random.fork_rng(devices=[]):

@@ -1,4 +1,4 @@
-"""The report of a pretraining: curves, angles, reconstructions, certificates, and what the latent size did."""
+"""The report of a pretraining: curves, angles, reconstructions, certificates, effect of the latent size."""
 
 import csv
 import io
@@ -33,7 +33,7 @@ def write(
 
 
 def curves(epochs: Sequence[Points]) -> dict[str, Figure]:
-    """Plot validation loss and probe accuracy against the epoch: a panel per objective, a curve per latent size."""
+    """Plot validation loss and probe accuracy by epoch: a panel per objective, a curve per latent size."""
     found: dict[str, Figure] = {}
     for name, field, label, scale in (
         ("loss", "val_loss", "Validation loss", 1.0),
@@ -119,7 +119,7 @@ def summary(result: Result) -> Iterable[Block]:
 
 
 def report(result: Result, config: Pretraining, figures: Mapping[str, Figure]) -> list[Block]:
-    """Return the page of a run: what the latent size did and why, the pictures, the certificates, the recipe."""
+    """Return the page of a run: effect of the latent size, pictures, certificates, recipe."""
     blocks: list[Block] = [_losses_table(result), *answer(result, config.model == "linear")]
     blocks += [figures[name] for name in ("loss", "accuracy", "reconstructions") if name in figures]
     if result.certificates:
@@ -189,9 +189,9 @@ def _certificate_table(certificates: Sequence[Certificate]) -> Table:
             *("largest angle (degrees)", "eigengap"),
         ),
         rows=tuple(rows),
-        note="biases are free, so PCA is that of the centred training samples; the gap is relative to its loss, or "
-        "to the total variance where that is 0; with a penalty it is that of the penalised objective; angles mean "
-        "nothing where the eigengap is small",
+        note="biases are free, so PCA is that of the centred training samples; the gap is relative to its "
+        "loss, or to the total variance where that is 0; with a penalty it is that of the penalised objective; "
+        "angles mean nothing where the eigengap is small",
     )
 
 
@@ -208,8 +208,10 @@ def _verdicts(certificates: Sequence[Certificate]) -> Iterable[Block]:
     elif known:
         yield Text(text="All trainings of reconstruct are within 0.5 % of the optimum.", style="good")
     if len(known) < len(certificates):
-        text = "The others minimise another error (of corrupted or shifted inputs, or with a penalty that has no "
-        text += "closed form here); their gap to PCA is what they pay for it."
+        text = (
+            "The others minimise another error (of corrupted or shifted inputs, or with a penalty that has "
+        )
+        text += "no closed form here); their gap to PCA is what they pay for it."
         yield Text(text=text, style="note")
 
 
@@ -223,8 +225,8 @@ def _penalised_tables(certificates: Sequence[Certificate], most: int | None = No
         rows = zip(found.closed_form, found.encoder, found.decoder, strict=False)
         tables.append(
             Table(
-                title=f"Singular values at latent {c.latent}: the penalised objective is {found.objective:.6g}, "
-                f"its closed-form optimum {found.optimum:.6g}",
+                title=f"Singular values at latent {c.latent}: the penalised objective is "
+                f"{found.objective:.6g}, its closed-form optimum {found.optimum:.6g}",
                 columns=("", "closed form", "encoder", "decoder"),
                 rows=tuple((number, *row) for number, row in enumerate(rows, 1))[:most],
             )

@@ -82,15 +82,15 @@ class Certificate(Strict):
     optimum: float
     """The squared error of PCA."""
     gap: float
-    """Relative excess of the loss, or with a penalty of the objective, over the optimum; where the optimum is 0,
-    relative to the total variance."""
+    """Relative excess of the loss, or with a penalty of the objective, over the optimum; where the optimum is
+    0, relative to the total variance."""
     val_loss: float | None
     val_optimum: float | None
     """The squared error of the same PCA on the validation samples."""
     angles: tuple[float, ...]
-    """Principal angles in degrees between the decoder's columns and the first eigenvectors, smallest first."""
+    """Principal angles in degrees between decoder columns and first eigenvectors, smallest first."""
     eigengap: float | None
-    """Relative drop from the last eigenvalue kept to the first one left out; near 0 the angles mean nothing."""
+    """Relative drop from the last eigenvalue kept to the first left out; near 0 the angles mean nothing."""
     converged: bool | None
     """None where the training minimised something else than the loss compared here."""
     penalised: Penalised | None = None

@@ -45,13 +45,13 @@ class EpochProbe(Part):
 
     group: ClassVar[str] = "probe"
     probe: Literal["lbfgs", "adam", "knn", "none"] = "lbfgs"
-    """Classifier fitted to validation labels before training and after each epoch, evaluated on the test samples."""
+    """Classifier fitted to validation labels before training and after each epoch; test accuracy is shown."""
     labels: Annotated[int, Field(ge=2)] | Literal["all"] = "all"
     """Validation labels that the probe gets."""
 
 
 class Pretraining(DataChoice, ArchChoice, AutoencoderChoice, EpochProbe, Recipe, Augment, Compute):
-    """All settings of a pretraining; the defaults are those of linear autoencoders, others depend on the model."""
+    """All settings of a pretraining; the defaults are those of linear autoencoders, others by model below."""
 
     group: ClassVar[str] = "recipe"
     data: str = "synthetic"
@@ -108,7 +108,7 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 """Defaults that differ from those of linear autoencoders."""
 _OF_DENSE = ("latent", "hidden", "activation")
 _OF_VIT = ("arch", "set", "decoder_width", "decoder_depth", "normalise", "weight_decay", "clip")
-# One norm over a whole grid would let its autoencoders influence one another, so only a ViT's gradient is clipped.
+# Clipping the norm of a whole grid would let its autoencoders influence one another.
 
 
 class ProbeChoice(Part):

@@ -1,7 +1,8 @@
-"""Pretrain without labels: autoencoders that reconstruct, denoise or fill masks, each probed after every epoch.
+"""Pretrain without labels: autoencoders that reconstruct, denoise or fill masks, probed after every epoch.
 
-As it is, the grid of the autoencoder assignment: three objectives, four latent sizes, three repeats on synthetic
-vectors. With `--model vit` a masked autoencoder whose encoder `vitruvius train --init RUN` fine-tunes.
+As it is, the grid of the autoencoder assignment: three objectives, four latent sizes, three repeats on
+synthetic vectors. With `--model vit` a masked autoencoder whose encoder `vitruvius train --init RUN`
+fine-tunes.
 
 vitruvius pretrain
 vitruvius pretrain --data mnist --model mlp --objective denoise --latent 64 --labels 200 --name digits

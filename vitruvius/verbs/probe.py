@@ -28,7 +28,7 @@ class Config(config.RunConfig, DataChoice, ProbeChoice, Threads):
     """Which features, on which data, by which probe."""
 
     source: Positional[str] = ""
-    """A run of pretrain or train (its name or folder), raw, pca:K, untrained:ARCH (a preset, or mlp-256-64)."""
+    """A run of pretrain or train (name or folder), raw, pca:K, untrained:ARCH (a preset, or mlp-256-64)."""
     data: str = ""
     """A data set; default: that of the run, else mnist."""
 
@@ -67,7 +67,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
 
 
 def _with_data_of_run(config: Config, flags: Flags) -> tuple[Config, Path | None, int]:
-    """Return the config with the run's data where none are named, the run's folder, and the seed of the data."""
+    """Return the config with the run's data where none are named, the run's folder and the data's seed."""
     if config.source == "raw" or config.source.startswith(("pca:", "untrained:")):
         return config.model_copy(update={"data": config.data or "mnist"}), None, config.seed
     folder = runs.find(config.source, runs=flags.runs)
