@@ -93,9 +93,9 @@ def _about_probe(objective: str, accuracies: Accuracies, result: Result, linear:
     if linear and last >= result.features:
         change = f"{'adds' if gains[last] >= 0 else 'costs'} {_points(abs(gains[last]))}"
         yield (
-            f"At latent {last} even untrained features reach {accuracies[last][0]:.1%} and training {change}: "
-            f"a random linear map into no fewer dimensions than the {result.features} of a sample loses nothing, "
-            "so there is nothing to win back."
+            f"At latent {last} even untrained features reach {accuracies[last][0]:.1%} and training "
+            f"{change}: a random linear map into no fewer dimensions than the {result.features} of a sample "
+            "loses nothing, so there is nothing to win back."
         )
 
 
@@ -111,8 +111,8 @@ def _about_other_objectives(accuracies: Accuracies, result: Result) -> Iterator[
     )
     yield (
         f"By objective, at latent {best}: {listed(named)}. The losses are those of clean inputs: denoise and "
-        "mask minimise the error of answers to corrupted ones, so theirs may be higher though the features are "
-        "as good."
+        "mask minimise the error of answers to corrupted ones, so theirs may be higher though the features "
+        "are as good."
     )
 
 

@@ -29,7 +29,7 @@ CONVERGED = 0.005
 
 
 class Principal(NamedTuple):
-    """The principal directions of a data set, largest variance first; some without variance may be missing."""
+    """The principal directions of a data set, largest variance first; those of no variance may be missing."""
 
     mean_D: Tensor
     values_R: Tensor

@@ -27,8 +27,8 @@ TOLERANCE = 1e-6
 """Norm of the gradient with respect to weights and bias at which `lbfgs` stops."""
 CURVATURE = 0.01
 """Mean curvature of the cross-entropy that the scaling expects. Of 0 (no scaling), 0.001, 0.01 and 0.1 this
-was the best compromise: about 25 evaluations on 100 untrained features instead of 124, 65 on 200 digits instead
-of 60."""
+was the best compromise: about 25 evaluations on 100 untrained features instead of 124, 65 on 200 digits
+instead of 60."""
 MOST_ROUNDS = 500
 ADAM_BATCH, ADAM_RATE = 200, 1e-3
 WORTH_SHARING = 2**21
@@ -176,8 +176,8 @@ class _Penalised:
     """The penalised cross-entropy as a function of weights on scaled principal directions of the features.
 
     Centring only moves the bias, and a direction without variance has weight 0 at the optimum, so it is left
-    out: the optimum is that of the features themselves, reached in fewer steps. The last direction, s = r + 1,
-    is the bias.
+    out: the optimum is that of the features themselves, reached in fewer steps. The last direction,
+    s = r + 1, is the bias.
     """
 
     def __init__(self, train: Labelled, classes: int, l2: float) -> None:

@@ -190,8 +190,8 @@ def _certificate_table(certificates: Sequence[Certificate]) -> Table:
         ),
         rows=tuple(rows),
         note="biases are free, so PCA is that of the centred training samples; the gap is relative to its "
-        "loss, or to the total variance where that is 0; with a penalty it is that of the penalised objective; "
-        "angles mean nothing where the eigengap is small",
+        "loss, or to the total variance where that is 0; with a penalty it is that of the penalised "
+        "objective; angles mean nothing where the eigengap is small",
     )
 
 

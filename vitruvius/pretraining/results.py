@@ -55,11 +55,6 @@ class RepeatSummary(Strict):
     accuracy: float | None
     accuracy_range: tuple[float, float] | None
 
-    @property
-    def gain(self) -> float:
-        """How much training adds to the probe accuracy; 0 where there is no probe."""
-        return (self.accuracy or 0.0) - (self.accuracy_before or 0.0)
-
 
 class Penalised(Strict):
     """A linear autoencoder trained with an L2 penalty, beside its closed-form optimum."""
