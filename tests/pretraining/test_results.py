@@ -35,5 +35,5 @@ def test_repeats_are_summarised_by_mean_and_range() -> None:
 
 def test_without_a_probe_there_is_no_accuracy() -> None:
     (found,) = summarise(points(0, 9.0, accuracy=None), points(4, 1.0, accuracy=None))
-    assert found.accuracy is found.accuracy_before is found.accuracy_range is None
+    assert (found.accuracy, found.accuracy_before, found.accuracy_range) == (None, None, None)
     assert next(iter(points(4, 1.0, accuracy=None).view())).text.endswith("3: loss 1")  # type: ignore[union-attr]

@@ -66,7 +66,7 @@ def marked() -> Iterator[None]:
         finally:
             killing.MARK[0] = before
 
-    evaluate.measure_epoch = slowly
+    evaluate.measure_epoch = slowly  # type: ignore[assignment]
     with harness_marked():
         yield
 
