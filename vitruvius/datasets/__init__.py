@@ -1,10 +1,10 @@
 """Data sets: functions that return a `Dataset`. A member is one function, named like its file.
 
-Laws, tested over the folder: shapes agree with `shape`, labels lie in range, the splits are disjoint, the same seed
-gives the same data, and bytes read from disk are verified by checksum where one is known.
+Laws, tested over the folder: shapes agree with `shape`, labels lie in range, the splits are disjoint, the
+same seed gives the same data, and bytes read from disk are verified by checksum where one is known.
 
-Every member takes `validation` (how many training samples are put aside; None = the member's default) and `seed`.
-A name may carry an argument after a colon: `folder:PATH`, `noise:3x32x32`, `cifar:100`.
+Every member takes `validation` (how many training samples are put aside; None = the member's default) and
+`seed`. A name may carry an argument after a colon: `folder:PATH`, `noise:3x32x32`, `cifar:100`.
 """
 
 import inspect

@@ -1,4 +1,4 @@
-"""Samples in memory: whether they fit, and the mean and deviation of their pixels.
+"""Pixels in memory: whether they fit, their mean and their standard deviation.
 
 Shapes: B samples, C channels, H height, W width.
 """
@@ -22,7 +22,7 @@ def refuse_if_too_big(what: str, need: int) -> None:
 
 
 def mean_std(x_BCHW: Tensor) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Mean and standard deviation of the pixels of each channel, scaled to 0..1.
+    """Return mean and standard deviation of the pixels of each channel, scaled to 0..1.
 
     Counting the 256 values is exact in integers and twice as fast as summing floats.
 

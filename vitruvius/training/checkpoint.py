@@ -1,7 +1,7 @@
 """Checkpoints: the whole state of a training in two files, verified by SHA-256; the previous checkpoint is kept.
 
-`state/<step>.safetensors` holds weights, best weights, optimiser and RNG state; `state/<step>.json`, written last, holds
-the cursor and the checksum. A pair that does not verify is skipped. There is no pickle anywhere.
+`state/<step>.safetensors` holds weights, best weights, optimiser and RNG state; `state/<step>.json`, written
+last, holds the cursor and the checksum. A pair that does not verify is skipped. There is no pickle anywhere.
 """
 
 import hashlib

@@ -1,7 +1,8 @@
 """The training loop, the only one: trains a model with an objective, data and a recipe, and yields epoch records.
 
-Every random number depends on (seed, epoch, step or sample) or on torch's global generator, whose state is part of the
-checkpoint. A run that is stopped anywhere and resumed from its checkpoint therefore takes the same steps to the bit.
+Every random number depends on (seed, epoch, step or sample) or on torch's global generator, whose state is
+part of the checkpoint. A run that is stopped anywhere and resumed from its checkpoint therefore takes the
+same steps to the bit.
 """
 
 import math

@@ -1,8 +1,8 @@
 r"""The settings of a training: recipe, augmentation, computing. No torch.
 
-The learning rate rises linearly over the warm-up and then follows half a cosine towards zero: step $t = 1 \dots T$ has
-$\eta_t = \eta\,t/w$ for $t \le w$, then $\tfrac{\eta}{2}\big(1 + \cos(\pi\,\frac{t-1-w}{T-w})\big)$ (Loshchilov and
-Hutter 2017).
+The learning rate rises linearly over the warm-up and then follows half a cosine towards zero: step $t = 1
+\dots T$ has $\eta_t = \eta\,t/w$ for $t \le w$, then $\tfrac{\eta}{2}\big(1 +
+\cos(\pi\,\frac{t-1-w}{T-w})\big)$ (Loshchilov and Hutter 2017).
 """
 
 import math

@@ -1,6 +1,7 @@
 """What a training reports: a record per epoch, the score on the test images, and the result. No torch.
 
-Files of older runs are read through the same types: keys they do not know are ignored, missing ones have defaults.
+Files of older runs are read through the same types: keys they do not know are ignored, missing ones have
+defaults.
 """
 
 from collections.abc import Iterable, Sequence
