@@ -1,4 +1,4 @@
-"""`Arch`, a network as data: the only description of a Vision Transformer in functions, files and processes."""
+"""`Arch`, a network as data: the one description of a Vision Transformer for functions and files."""
 
 from functools import cached_property
 from typing import Annotated, Any, Literal, NamedTuple, Self
@@ -11,7 +11,7 @@ from vitruvius.core.plugins import members
 
 Count = Annotated[int, Field(ge=1, le=2**20)]
 PerLayer = Annotated[Count | tuple[Count, ...], BeforeValidator(lambda value: _collapse(value))]
-"""One value for all layers, or one per layer; equal values collapse to one, so that equal networks are equal."""
+"""One value for all layers, or one per layer; equal values collapse, so that equal networks are equal."""
 
 
 class Layer(NamedTuple):

@@ -42,7 +42,7 @@ class Cost(NamedTuple):
     activation_bytes: int  # stored by autograd for one image of a training step
 
     def training_bytes(self, batch: int) -> int:
-        """Return the memory of a training step: weights, gradients, optimiser state and stored activations."""
+        """Return the bytes of a training step: weights, gradients, optimiser state, stored activations."""
         return TRAINING_COPIES * self.weight_bytes + batch * self.activation_bytes
 
 
@@ -122,15 +122,15 @@ def activation_bytes(arch: Arch) -> int:
 
 
 def refuse_if_too_big(arch: Arch, batch: int = 0) -> None:
-    """Refuse a network that does not fit into this machine's memory; without a batch only its weights count."""
+    """Refuse a network that does not fit into memory; without a batch only its weights count."""
     found = cost(arch)
     need = found.training_bytes(batch) if batch else found.weight_bytes
     have = memory_bytes()
     if need > 0.9 * have:
         what = f"training it with batch {batch}" if batch else "its weights"
         raise UserError(
-            f"a network of {found.params:,} parameters does not fit: {what} needs about {need / 2**30:,.1f} GiB, "
-            f"this machine has {have / 2**30:,.1f} GiB"
+            f"a network of {found.params:,} parameters does not fit: {what} needs about "
+            f"{need / 2**30:,.1f} GiB, this machine has {have / 2**30:,.1f} GiB"
         )
 
 
@@ -153,7 +153,7 @@ def memory_bytes() -> int:
 
 
 def _kept_by_kernel(kernel: str, tokens: int, layer: Layer) -> int:
-    """Return the floats that attention stores besides q, k, v and its output; constant factors were measured."""
+    """Return the floats that attention stores besides q, k, v and its output; factors were measured."""
     pairs, rows, inner = layer.heads * tokens**2, layer.heads * tokens, layer.heads * tokens * layer.head_dim
     if kernel == "hardmax":
         return 2 * rows  # the chosen indices

@@ -74,7 +74,7 @@ def networks(path: Path, **from_data: Any) -> list[Named]:
 
 
 def file(words: Sequence[str]) -> Path | None:
-    """Return the path of the table that `--archs` names, `fifty` or a FILE.json; None if it names no table."""
+    """Return the path of the table that `--archs` names (`fifty` or a FILE.json), None if it names none."""
     found = [word for word in words if word == "fifty" or word.endswith(".json")]
     if not found:
         return None
@@ -84,7 +84,7 @@ def file(words: Sequence[str]) -> Path | None:
 
 
 def columns(path: Path, wanted: str | None = None) -> list[str]:
-    """Return the names of the accuracy columns (ending in `acc` or `accuracy`), or the wanted one; no value is read."""
+    """Return the accuracy columns (names ending in `acc` or `accuracy`), or the wanted one; read no value."""
     names = {key: None for row in _rows(path) if "arch" in row for key in row if key not in ("name", "arch")}
     if wanted is None:
         return [name for name in names if name.endswith(("acc", "accuracy"))]
@@ -158,7 +158,7 @@ def _arch_fields(described: Any, where: str) -> dict[str, Any]:
 
 
 def _from_public(described: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Return the network that public ViT benchmarks trained: biased qkv, mean of the patch tokens, patch 16."""
+    """Return the network of the public ViT benchmarks: biased qkv, mean of the patch tokens, patch 16."""
     width, depth = described["hidden_dim"], described["depth"]
     heads, ratios = described["num_heads"], described["mlp_ratio"]
     if not isinstance(width, int) or not isinstance(heads, list) or not isinstance(ratios, list):

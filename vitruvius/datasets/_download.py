@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 def fetch(url: str, target: Path, check: Callable[[Path], object], limit: int) -> None:
-    """Download to `target` unless it is there: at most `limit` bytes, and only if `check` does not refuse them.
+    """Download to `target` unless it exists: at most `limit` bytes, which `check` must not refuse.
 
     The bytes go to `<target>.part`, which a later call continues; a lock file makes other processes wait.
     """
@@ -39,7 +39,7 @@ def fetch(url: str, target: Path, check: Callable[[Path], object], limit: int) -
 
 
 def _fetch_part(url: str, part: Path, check: Callable[[Path], object], limit: int) -> None:
-    """Complete the part and check it; a continued part that fails the check is downloaded once more from zero."""
+    """Complete the part and check it; a continued part that fails is downloaded once more from zero."""
     while True:
         is_new = not part.exists()
         _receive(url, part, limit)
@@ -62,8 +62,8 @@ def _receive(url: str, part: Path, limit: int) -> None:
             is_refused = isinstance(error, HTTPError) and error.code < 500
             if is_refused or pause is None:
                 raise WorkFailed(
-                    f"could not download {url}: {error}; the next call continues where this one stopped, or put "
-                    f"the file into {part.parent} yourself"
+                    f"could not download {url}: {error}; the next call continues where this one stopped, "
+                    f"or put the file into {part.parent} yourself"
                 ) from error
             time.sleep(pause)
 

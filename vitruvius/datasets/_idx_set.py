@@ -42,7 +42,7 @@ def spellings(name: str) -> tuple[str, ...]:
 
 
 def load(known: Known, paths: list[Path], validation: int | None) -> Dataset:
-    """Load the data set from its four files, each compared with its checksum; split off the validation images."""
+    """Load a data set from its four files, verified by checksum; split off the validation images."""
     arrays = [
         _idx.read(path, limit=LIMIT, sha256=sha256) for path, sha256 in zip(paths, known.sha256, strict=True)
     ]

@@ -32,7 +32,7 @@ def read(path: Path) -> bytes:
 
 
 def decode(data: bytes, side: int) -> NDArray[np.uint8]:
-    """Return the picture as (1, side, side) if it is greyscale, else (3, side, side); its proportions are not kept.
+    """Return the picture as (1, side, side) if it is greyscale, else (3, side, side), stretched to a square.
 
     Transparency is dropped; the EXIF orientation is applied.
     """

@@ -12,7 +12,7 @@ from vitruvius.core.errors import UserError
 
 
 def offline() -> bool:
-    """Whether the user forbids the network: $VITRUVIUS_OFFLINE or $HF_HUB_OFFLINE is set to anything but 0."""
+    """Whether downloads are forbidden: $VITRUVIUS_OFFLINE or $HF_HUB_OFFLINE is set to anything but 0."""
     return any(os.environ.get(name, "0") not in ("", "0") for name in ("VITRUVIUS_OFFLINE", "HF_HUB_OFFLINE"))
 
 

@@ -17,7 +17,8 @@ def refuse_if_too_big(what: str, need: int) -> None:
     have = cost.memory_bytes()
     if need > have // 2:
         raise UserError(
-            f"{what} would need {need / 2**30:,.1f} GiB, more than half of this machine's {have / 2**30:,.1f} GiB"
+            f"{what} would need {need / 2**30:,.1f} GiB, more than half of this machine's "
+            f"{have / 2**30:,.1f} GiB"
         )
 
 

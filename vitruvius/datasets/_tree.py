@@ -33,7 +33,7 @@ def parts(root: Path) -> dict[str, list[Picture]]:
 
 
 def _divided(root: Path) -> dict[str, list[Picture]]:
-    """Return the pictures of each split; any other folder beside `train` is refused: `train` could be a class."""
+    """Return the pictures of each split; other folders beside `train` are refused: it could be a class."""
     beside = [entry for entry in _visible(root, root) if entry.name not in PARTS]
     odd = [entry.name for entry in beside if entry.is_dir() or entry.suffix.lower() in SUFFIXES]
     if odd:

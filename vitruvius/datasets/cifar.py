@@ -109,7 +109,7 @@ def cifar(
 
 
 def _contents(layout: Layout, data_dir: str | None) -> tuple[dict[str, bytearray], Path]:
-    """Return the bytes of each file and their path: from unpacked files, else the archive, else a download."""
+    """Return the bytes of each file and their path: unpacked files, else the archive, else a download."""
     folders = _paths.folders("cifar", (layout.folder, "cifar"), data_dir=data_dir)
     names = [(file,) for file in layout.files]
     unpacked = _paths.find(folders, names)

@@ -54,7 +54,7 @@ MINI = _idx_set.Known(
 def fashion_mnist(
     part: str = "full", *, data_dir: str | None = None, validation: int | None = None, seed: int = 0
 ) -> Dataset:
-    """Fashion-MNIST: `full`, `mini` (100 images of each class per split), or `any`: full if it is there, else mini.
+    """Load Fashion-MNIST: `full`, `mini` (100 images per class and split), or `any`: full if found or mini.
 
     55,000 / 5,000 / 10,000 (mini: 800 / 200 / 1,000) by position, so `seed` changes nothing.
     """

@@ -73,7 +73,7 @@ def _side(path: str) -> tuple[str, int]:
 
 
 def _divided(parts: dict[str, list[Picture]], validation: int | None, seed: int) -> list[list[Picture]]:
-    """Return the pictures for training, validation and test; what the folders do not divide is split at random."""
+    """Return the pictures for training, validation and test; split at random what no folder divides."""
     if "validation" in parts and validation is not None:
         raise UserError(
             f"validation {validation}: this folder has its own validation part, leave the number out"
@@ -99,7 +99,7 @@ def _classes(root: Path, parts: list[list[Picture]]) -> tuple[str, ...]:
 
 
 def _decoded(root: Path, pictures: list[Picture], side: int) -> tuple[Tensor, str]:
-    """Decode all pictures (B, C, side, side); return them with a checksum that is the same for every split."""
+    """Decode all pictures (B, C, side, side); return them and a checksum that is the same for any split."""
     shape = (len(pictures), 3, side, side)
     _pixels.refuse_if_too_big(
         f"folder {root}: {shape[0]:,} pictures of 3 x {side} x {side} bytes", int(np.prod(shape))

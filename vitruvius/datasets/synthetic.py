@@ -18,7 +18,7 @@ VARIANCE = 10.0
 
 
 def synthetic(*, data_dir: str | None = None, validation: int | None = None, seed: int = 0) -> Dataset:
-    """Draw the 100-dimensional set of the autoencoder assignment from `seed`: 14,000 / 4,000 / 2,000 by position.
+    """Draw the 100-dimensional set of the autoencoder assignment: 14,000 / 4,000 / 2,000 by position.
 
     The distribution is the assignment's; the numbers come from numpy's Generator, not from its global state,
     so they are other draws than the notebook's. Nothing is read: `data_dir` changes nothing.

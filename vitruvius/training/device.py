@@ -39,7 +39,7 @@ def choose_precision(name: str, device: torch.device) -> str:
 
 
 def should_compile(choice: str, macs: float) -> bool:
-    """Whether to use torch.compile; 'auto': if the multiply-adds of the run repay it and there is a compiler."""
+    """Whether to use torch.compile; 'auto': if the work of the run repays it and there is a compiler."""
     return choice == "on" or (choice == "auto" and macs >= COMPILE_PAYS_AFTER and compiler() is not None)
 
 
