@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM as a wish that the work answers at its next safe point."""
+"""Turn Ctrl-C and SIGTERM into a request that the work checks at its next safe point."""
 
 import signal
 import threading
@@ -8,7 +8,7 @@ from types import FrameType
 
 
 class StopRequest:
-    """Which signal asked for an end, if any."""
+    """The signal that asked the work to stop; false while there is none."""
 
     def __init__(self) -> None:
         self.signal: int | None = None
@@ -19,10 +19,10 @@ class StopRequest:
 
 @contextmanager
 def on_signals() -> Iterator[StopRequest]:
-    """Collect the first SIGINT or SIGTERM; a second one ends the program at once, as usual."""
+    """Note the first SIGINT or SIGTERM; a second one ends the program at once, as usual."""
     stop = StopRequest()
     if threading.current_thread() is not threading.main_thread():
-        yield stop  # only the main thread may handle signals; a server stops its work by other means
+        yield stop  # only the main thread may handle signals
         return
 
     def ask(number: int, frame: FrameType | None) -> None:

@@ -10,7 +10,7 @@ vitruvius pretrain --latent 5,20 --objective reconstruct --l2 0.01 --epochs 50
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 __all__ = ["Config", "Result", "run"]
 
 
-class Config(config.Config):
+class Config(config.RunConfig):
     """What is pretrained, on what, and how; what is left out is chosen by the model."""
 
+    takes: ClassVar[tuple[str, ...]] = (*config.RunConfig.takes, "allow_inexact")
     objective: Names = ()
     """reconstruct, denoise, mask, or ./mine.py:name; default: the first three, for a ViT mask."""
     model: Literal["linear", "mlp", "vit"] = "linear"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from vitruvius.pretraining.features import Source
 
 
-class Config(config.Config):
+class Config(config.RunConfig):
     """Which features, on which data, by which probe."""
 
     source: Positional[str] = ""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from vitruvius.ranking.score import Plan, Scored
 
 
-class Config(config.Config):
+class Config(config.RunConfig):
     """Which networks are ranked, by which scores, on which images."""
 
     archs: Annotated[Names, Field(min_length=1)] = ("fifty",)
