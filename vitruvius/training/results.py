@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 from vitruvius.arch import cost
 from vitruvius.arch.arch import Arch
+from vitruvius.checks import Finding
 from vitruvius.core import files, records
 from vitruvius.core.blocks import Block, Text
 from vitruvius.core.runs import Run
-from vitruvius.doctor.results import Found
 from vitruvius.render import text as render
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Result(records.Result):
     data: str
     compile: str
     inexact: bool
-    findings: tuple[Found, ...] = ()
+    findings: tuple[Finding, ...] = ()
     """What --doctor found."""
 
     @property

@@ -7,7 +7,7 @@ vitruvius train --data folder:photos --resume fashion --epochs 20
 vitruvius train --epochs 1 --doctor
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -15,11 +15,13 @@ from pydantic import Field
 
 from vitruvius.arch import cost, tables
 from vitruvius.arch.arch import Arch
+from vitruvius.checks import Finding
 from vitruvius.core import config, records, runs
 from vitruvius.core import signals as stopping
+from vitruvius.core.blocks import Block
 from vitruvius.core.config import Flags, Settings
-from vitruvius.core.errors import UserError
-from vitruvius.doctor.results import Found, watched
+from vitruvius.core.errors import UserError, VitruviusError
+from vitruvius.doctor.results import Result as Diagnosis
 from vitruvius.training.results import Result, finish
 
 if TYPE_CHECKING:
@@ -86,6 +88,15 @@ class Config(config.Config):
     """Watch this training as `doctor run` watches a script; exit code 1 if a bug is proven. Turns --compile off."""
 
 
+class Watched(records.Record):
+    """How many checks looked at this training."""
+
+    result: Diagnosis
+
+    def view(self) -> Iterable[Block]:
+        return self.result.summary()
+
+
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Train, evaluate, write the run folder."""
     from vitruvius.training import device, session
@@ -115,9 +126,9 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         environment = runs.environment(**device.fingerprint(threads, world.size()), data_sha256=data.sha256)
         yield from _notes(config, data, arch)
         work = session.carried(folder, job, environment, flags.allow_inexact)
-        findings: tuple[Found, ...] = ()
+        findings: tuple[Finding, ...] = ()
         if config.doctor:
-            findings = yield from watched(work)
+            findings = yield from _watched(work)
         else:
             yield from work
         if world.rank() == 0:
@@ -125,6 +136,26 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
             result = finish(folder, config, data, arch, job, known)
             folder.seal(environment)
             yield result
+
+
+def _watched(work: Iterator[records.Record]) -> Generator[records.Record, None, tuple[Finding, ...]]:
+    """The records of a training under the doctor's watch, then its findings, also if the training fails."""
+    from vitruvius.doctor import diagnose, user_code
+    from vitruvius.objectives import classify
+    from vitruvius.training import loop
+
+    report, failure = diagnose.Report(), None
+    try:
+        with user_code.as_users({loop.__file__, classify.__file__}), diagnose.watch() as report:
+            yield from work
+    except VitruviusError as error:  # the findings may say why it failed
+        failure = error
+    if failure is None or report.result.checked:
+        yield from report.findings
+        yield Watched(result=report.result)
+    if failure:
+        raise failure
+    return report.findings
 
 
 def _unwatched(config: Config) -> Config:

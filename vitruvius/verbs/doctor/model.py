@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from vitruvius.core import config, plugins, records
-from vitruvius.core.config import Positional
+from vitruvius.core.config import Flags, Positional
 from vitruvius.core.errors import UserError
 
 
 class Config(config.Config):
-    """Where the network comes from."""
+    """Which network is checked."""
 
     factory: Positional[str] = ""
     """PACKAGE:FACTORY or ./file.py:FACTORY, a function that returns (model, loss, batch)."""
@@ -24,16 +24,15 @@ class Config(config.Config):
     """Also measure gradient accumulation: the batch in every (batch, steps), against the whole."""
 
 
-def run(config: Config) -> Iterator[records.Record]:
-    """Build, pass forward and back once on a copy, and report."""
-    from vitruvius.doctor import diagnose as clinic
-    from vitruvius.doctor.results import result
+def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
+    """Build the network, run it forward and backward, and report."""
+    from vitruvius.doctor import diagnose
 
-    yield result(clinic.examine_model(_factory(config.factory), config.factory, config.table), config.table)
+    yield diagnose.examine_model(_factory(config.factory), config.factory, config.table)
 
 
 def _factory(name: str) -> Any:
-    """The function that a name stands for."""
+    """The function of that name."""
     package, colon, attribute = name.rpartition(":")
     if not colon or not package:
         raise UserError("which network? vitruvius doctor model PACKAGE:FACTORY, or ./file.py:FACTORY")
