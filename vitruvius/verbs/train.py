@@ -8,15 +8,18 @@ vitruvius train --epochs 1 --optimiser lion --lr 0.0003
 vitruvius train --epochs 1 --doctor
 """
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import ClassVar
 
 from vitruvius.arch import cost
+from vitruvius.checks import Finding
 from vitruvius.core import config, records, runs, signals
+from vitruvius.core.blocks import Block
 from vitruvius.core.config import Flags
 from vitruvius.core.errors import UserError, VitruviusError
+from vitruvius.doctor.results import Result as Diagnosis
 from vitruvius.training.recipe import ClassifierSettings
-from vitruvius.training.results import Finding, Result
+from vitruvius.training.results import Result
 
 __all__ = ["Config", "Result", "run"]
 
@@ -31,6 +34,15 @@ class Config(config.RunConfig, ClassifierSettings):
     group: ClassVar[str] = "run"
     doctor: bool = False
     """Watch this training like `doctor run` a script; exit code 1 on a proven bug. Turns --compile off."""
+
+
+class Watched(records.Record):
+    """How many checks looked at this training."""
+
+    result: Diagnosis
+
+    def view(self) -> Iterable[Block]:
+        return self.result.summary()
 
 
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
@@ -101,7 +113,6 @@ def _compile(config: Config, macs: int, folder: runs.RunFolder) -> str:
 def _watched(work: Iterator[records.Record]) -> Generator[records.Record, None, tuple[Finding, ...]]:
     """Yield the records of a training and then the doctor's findings, also if the training fails."""
     from vitruvius.doctor import diagnose, user_code
-    from vitruvius.doctor.results import Summary, result
     from vitruvius.objectives import classify
     from vitruvius.training import loop
 
@@ -111,10 +122,9 @@ def _watched(work: Iterator[records.Record]) -> Generator[records.Record, None, 
             yield from work
     except VitruviusError as error:  # the findings may say why it failed
         failure = error
-    said = result(report)
-    if failure is None or said.checked:
-        yield from said.findings
-        yield Summary(report=said)
+    if failure is None or report.result.checked:
+        yield from report.findings
+        yield Watched(result=report.result)
     if failure:
         raise failure
-    return said.findings
+    return report.findings
