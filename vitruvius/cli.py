@@ -74,7 +74,7 @@ def _command(words: list[str]) -> int:
 
 def _verbs() -> dict[str, plugins.Member]:
     """List all verbs by what is typed; a folder holds several, as in `doctor run`."""
-    found = {}
+    found: dict[str, plugins.Member] = {}
     for name, member in plugins.members("verbs").items():
         if member.path.name == "__init__.py":
             found |= {f"{name} {sub}": inner for sub, inner in plugins.members(f"verbs/{name}").items()}

@@ -1,4 +1,4 @@
-"""Laws that every optimiser obeys, run over the folder; and three steps of each member against its closed form."""
+"""Laws that every optimiser obeys, run over the folder; three steps of each equal its closed form."""
 
 from collections.abc import Callable
 from pathlib import Path

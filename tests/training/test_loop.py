@@ -1,4 +1,4 @@
-"""The training loop: parts of a batch equal the whole, order is a function of (seed, epoch), faults stop it."""
+"""The training loop: parts of a batch equal the whole, the order depends on (seed, epoch), faults stop it."""
 
 import math
 

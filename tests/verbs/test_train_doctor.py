@@ -1,4 +1,4 @@
-"""`train --doctor`: our own loop under watch, the same to the bit, silent when healthy, named when it is not."""
+"""`train --doctor`: our own loop is watched, computes the same to the bit, and its faults are named."""
 
 import json
 from pathlib import Path
@@ -37,8 +37,8 @@ def cut(part, count):
     return datasets.Split(part.x[:count], part.y[:count])
 def slice(**options):
     data = datasets.get("mnist")
-    parts = {"train": cut(data.train, 1000), "validation": cut(data.validation, 200), "test": cut(data.test, 200)}
-    return dataclasses.replace(data, name="mnist (slice)", **parts)
+    train, validation, test = cut(data.train, 1000), cut(data.validation, 200), cut(data.test, 200)
+    return dataclasses.replace(data, name="mnist (slice)", train=train, validation=validation, test=test)
 """
 
 
@@ -141,7 +141,8 @@ def test_a_training_that_fails_still_has_its_findings(
     words = ["--lr", "100", "--warmup", "0", "--clip", "0", "--epochs", "50"]
     (tmp_path / "mine.py").write_text(
         "import torch\nfrom vitruvius.datasets import Dataset, Split\n"
-        "def data(**options):\n    part = Split(torch.zeros(32, 1, 8, 8, dtype=torch.uint8), torch.arange(32) % 2)\n"
+        "def data(**options):\n"
+        "    part = Split(torch.zeros(32, 1, 8, 8, dtype=torch.uint8), torch.arange(32) % 2)\n"
         "    return Dataset('mine', part, part, part, ('a', 'b'), (float('nan'),), (0.5,))\n"
     )
     data = ["--data", f"{tmp_path / 'mine.py'}:data"]

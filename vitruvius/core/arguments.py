@@ -4,11 +4,14 @@ Every value reaches pydantic as text, so that an option, a JSON file and a Pytho
 """
 
 import argparse
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, NoReturn, Union, get_args, get_origin
 
-from vitruvius.core.config import Config, Flags, Part
+from pydantic import ValidationError
+
+from vitruvius.core.config import Config, Flags, Part, sentence
 from vitruvius.core.errors import UserError, unknown
 from vitruvius.core.plugins import docstring, examples
 
@@ -34,7 +37,7 @@ def fields(config_type: type[Config]) -> list[Field]:
     own = [_field(config_type, name) for name in config_type.model_fields]
     groups = list(dict.fromkeys([Part.group, *(field.group for field in own)]))
     own.sort(key=lambda field: groups.index(field.group))
-    return own + [_field(Flags, name) for name in Flags.__pydantic_fields__ if name in config_type.takes]
+    return own + [_field(Flags, name) for name in config_type.takes]
 
 
 def parse(verb: Any, program: str, words: list[str]) -> tuple[Config, Flags] | None:
@@ -52,9 +55,27 @@ def parse(verb: Any, program: str, words: list[str]) -> tuple[Config, Flags] | N
             raise unknown(f"option of {program}", word, [field.option for field in known])
     if left:
         raise UserError(f"{program}: '{left[0]}' is one word too many; see {program} --help")
-    typed |= vars(given)
-    flags = {name: typed.pop(name) for name in verb.Config.takes if name in typed}
-    return verb.Config(**typed), Flags(**flags)
+    return from_python(verb.Config, (), typed | vars(given))
+
+
+def from_python(
+    config_type: type[Config], positionals: Sequence[str], options: Mapping[str, Any]
+) -> tuple[Config, Flags]:
+    """Return the Config and Flags that the arguments of a Python call describe."""
+    given = dict(options)
+    words = list(positionals)
+    for field in fields(config_type):
+        if words and {"positional", "rest"} & set(field.marks):
+            many = get_origin(field.kind) is tuple
+            given[field.name] = tuple(words) if many else words[0]
+            words = [] if many else words[1:]
+    if words:
+        raise UserError(f"'{words[0]}' is one argument too many")
+    flags = {name: given.pop(name) for name in config_type.takes if name in given}
+    try:
+        return config_type(**given), Flags(**flags)
+    except ValidationError as error:
+        raise UserError(sentence(Flags, error)) from None
 
 
 class _Parser(argparse.ArgumentParser):
@@ -116,7 +137,7 @@ def _argument(field: Field) -> tuple[str, dict[str, Any]]:
 
 
 def _field(model: type[Part] | type[Flags], name: str) -> Field:
-    """Describe a field; the class that declares it first names its group, the nearest docstring is its help."""
+    """Describe a field; the class that declares it first names its group, the nearest docstring helps."""
     parts = [part for part in model.__mro__ if name in getattr(part, "__pydantic_fields__", ())]
     infos = [part.__pydantic_fields__[name] for part in parts]  # type: ignore[attr-defined]
     text = next((info.description for info in infos if info.description), "")

@@ -147,7 +147,7 @@ _WORDS = {
 
 def sentence(model: type[BaseModel] | type[Flags], error: ValidationError) -> str:
     """Say all faults of one validation in a sentence each, joined by semicolons."""
-    fields = model.__pydantic_fields__
+    fields = vars(model)["__pydantic_fields__"]
     sentences: dict[str, None] = {}  # an ordered set: a union type reports one fault several times
     for fault in error.errors():
         path = [str(key) for key in fault["loc"] if str(key) in fields or isinstance(key, int)]

@@ -1,10 +1,10 @@
 """Data sets: functions that return a `Dataset`. A member is one function, named like its file.
 
-Laws, tested over the folder: shapes agree with `shape`, labels lie in range, the splits are disjoint, the same seed
-gives the same data, and bytes read from disk are verified by checksum where one is known.
+Laws, tested over the folder: shapes agree with `shape`, labels lie in range, the splits are disjoint, the
+same seed gives the same data, and bytes read from disk are verified by checksum where one is known.
 
-Every member takes `validation` (how many training samples are put aside; None = the member's default) and `seed`.
-A name may carry an argument after a colon: `folder:PATH`, `noise:3x32x32`, `cifar:100`.
+Every member takes `validation` (how many training samples are put aside; None = the member's default) and
+`seed`. A name may carry an argument after a colon: `folder:PATH`, `noise:3x32x32`, `cifar:100`.
 """
 
 import inspect
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Split:
-    """Samples in memory: pictures as uint8 (B, C, H, W), or float32 of any shape; with labels if there are any."""
+    """Samples in memory: pictures as uint8 (B, C, H, W), or float32 of any shape; with or without labels."""
 
     x: "Tensor"
     y: "Tensor | None"  # int64 (B,)
@@ -70,7 +70,7 @@ class DataChoice(Part):
 
     group: ClassVar[str] = "data"
     data: str = "mnist"
-    """A data set: mnist, fashion_mnist, cifar, folder:PATH, ... (see `vitruvius list datasets`) or ./mine.py:name."""
+    """A data set: mnist, cifar, folder:PATH, ... (see `vitruvius list datasets`) or ./mine.py:name."""
     data_dir: str | None = None
     """Where to look for its files first."""
     validation: Annotated[int, Field(ge=0)] | None = None

@@ -1,7 +1,7 @@
 """Zalando's clothes, 60,000 + 10,000 of 28x28 pixels (Xiao et al. 2017); `fashion_mnist:mini` ships.
 
-The full set is looked for in the data folder, $VITRUVIUS_DATA, the places of Debian and Keras and the cache, and is
-downloaded if the network may be used.
+The full set is looked for in the data folder, $VITRUVIUS_DATA, the folders of Debian and Keras and the cache,
+and is downloaded if the network may be used.
 """
 
 from functools import partial
@@ -54,7 +54,7 @@ MINI = _idx_set.Known(
 def fashion_mnist(
     part: str = "full", *, data_dir: str | None = None, validation: int | None = None, seed: int = 0
 ) -> Dataset:
-    """Fashion-MNIST: `full`, `mini` (100 images of each class per split), or `any`: full if it is there, else mini.
+    """Load Fashion-MNIST: `full`, `mini` (100 images per class and split), or `any`: full if found or mini.
 
     55,000 / 5,000 / 10,000 (mini: 800 / 200 / 1,000) by position, so `seed` changes nothing.
     """
@@ -75,7 +75,7 @@ def fashion_mnist(
 
 
 def _downloaded() -> list[Path]:
-    """The four files in the cache, fetched from the public mirror and compared with their checksums."""
+    """Download the four files from the public mirror into the cache and compare them with their checksums."""
     paths = [_paths.cache("fashion_mnist") / f"{name}.gz" for name in _idx_set.FILES]
     for path, sha256 in zip(paths, FULL.sha256, strict=True):
         check = partial(_idx.read, limit=_idx_set.LIMIT, sha256=sha256)

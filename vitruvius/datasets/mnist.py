@@ -1,4 +1,4 @@
-"""Handwritten digits, 60,000 + 10,000 of 28x28 pixels (LeCun, Cortes and Burges 1998); ships with the package."""
+"""Handwritten digits, 60,000 + 10,000 of 28x28 pixels (LeCun, Cortes, Burges 1998); part of the package."""
 
 from pathlib import Path
 

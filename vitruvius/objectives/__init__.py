@@ -1,14 +1,15 @@
 """Objectives: what a training minimises. A member is one function, named like its file.
 
-`def foo(model, batch, generator, *, ...) -> Loss`: a differentiable mean over the samples of the batch. Random noise and
-masks are drawn from `generator`; None means evaluation, where the input is left as it is.
+`def foo(model, batch, generator, *, ...) -> Loss`: a differentiable mean over the samples of the batch.
+Random noise and masks are drawn from `generator`; None means evaluation, where the input is left as it is.
 
-A member that can train autoencoders also has `def corrupt(x, generator, *, ...) -> Seen`: the corrupted input and which
-entries count, so that a grid of autoencoders shares it; a member without it trains each autoencoder separately. A
-member that reads the labels says `NEEDS_LABELS = True`: `train` demands it, `pretrain` refuses it.
+A member that can train autoencoders also has `def corrupt(x, generator, *, ...) -> Seen`: the corrupted input
+and which entries count, so that a grid of autoencoders shares it; a member without it trains each autoencoder
+separately. A member that reads the labels says `NEEDS_LABELS = True`: `train` demands it, `pretrain` refuses
+it.
 
-Laws, tested over the folder: the loss is a finite scalar, differentiable, the mean over samples (so that parts of a
-batch add up to the whole), the same for the same generator, and it falls on a toy set.
+Laws, tested over the folder: the loss is a finite scalar, differentiable, the mean over samples (so that
+parts of a batch add up to the whole), the same for the same generator, and it falls on a toy set.
 """
 
 from functools import wraps
@@ -51,7 +52,7 @@ class Objective(Protocol):
 
 
 def get(name: str) -> Objective:
-    """Return the objective of that name, or the user's own, `./mine.py:NAME`, whose faults become sentences."""
+    """Return the objective of that name, or the user's own, `./mine.py:NAME`, with its output checked."""
     objective: Objective = plugins.function("objectives", name)
     if ".py:" not in name:
         return objective
@@ -72,7 +73,7 @@ def get(name: str) -> Objective:
 
 
 def squared_error(output: "Tensor", clean_BD: "Tensor", counts: "Tensor | None" = None) -> "Tensor":
-    r"""Return $\frac1B\sum_b\sum_d (\hat x_{bd} - x_{bd})^2$ over the entries that count; one number per model.
+    r"""Return $\frac1B\sum_b\sum_d (\hat x_{bd} - x_{bd})^2$ over the counted entries; one number per model.
 
     >>> import torch
     >>> squared_error(torch.tensor([[1.0, 2.0], [0.0, 0.0]]), torch.zeros(2, 2)).item()
@@ -85,7 +86,7 @@ def squared_error(output: "Tensor", clean_BD: "Tensor", counts: "Tensor | None" 
 
 
 def penalty(model: "nn.Module") -> "Tensor":
-    r"""Return $\sum_i \lVert W_i\rVert_F^2$ over the weight matrices, without biases and norms; one number per model."""
+    r"""Return $\sum_i \lVert W_i\rVert_F^2$ over the weight matrices (no biases, no norms), per model."""
     import torch
 
     parameters = ((name, p) for name, p in model.named_parameters() if p.requires_grad)

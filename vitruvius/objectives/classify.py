@@ -1,6 +1,7 @@
 r"""Classify images: mean cross-entropy of the class scores, with label smoothing on request.
 
-$L = -\frac1B\sum_b \big[(1-\epsilon)\log p_{b,y_b} + \frac{\epsilon}{K}\sum_k \log p_{b,k}\big]$ (Szegedy et al. 2016).
+$L = -\frac1B\sum_b \big[(1-\epsilon)\log p_{b,y_b} + \frac{\epsilon}{K}\sum_k \log p_{b,k}\big]$ (Szegedy et
+al. 2016).
 """
 
 from torch import Generator, nn

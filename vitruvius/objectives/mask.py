@@ -1,8 +1,8 @@
 r"""Reconstruct masked input: entries set to zero, or patches left out (He et al. 2022).
 
-An autoencoder of vectors sees each entry as 0 with probability `share`, and
-$L = \frac1B\sum_b\sum_d c_{bd}(x_{bd} - \hat x_{bd})^2$ where $c$ counts all entries, the masked or the visible ones.
-A masked autoencoder of patches never sees the hidden ones; its loss is the mean over pixels and counted patches.
+An autoencoder of vectors sees each entry as 0 with probability `share`, and $L = \frac1B\sum_b\sum_d
+c_{bd}(x_{bd} - \hat x_{bd})^2$ where $c$ counts all entries, the masked or the visible ones. A masked
+autoencoder of patches never sees the hidden ones; its loss is the mean over pixels and counted patches.
 """
 
 from typing import Literal

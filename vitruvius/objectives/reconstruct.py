@@ -1,7 +1,7 @@
 r"""Reconstruct the input: squared error, summed over the entries of a sample, mean over the batch.
 
-$L = \frac1B\sum_b \lVert x_b - g(f(x_b))\rVert^2 + \lambda\sum_i\lVert W_i\rVert_F^2$, the vanilla autoencoder. The
-penalty is part of the loss: AdamW's decoupled decay minimises something else.
+$L = \frac1B\sum_b \lVert x_b - g(f(x_b))\rVert^2 + \lambda\sum_i\lVert W_i\rVert_F^2$, the vanilla
+autoencoder. The penalty is part of the loss: AdamW's decoupled decay minimises something else.
 """
 
 from torch import Generator, Tensor, nn

@@ -1,7 +1,7 @@
 r"""AdamW: steps scaled by running moments of the gradient, with decoupled decay (Loshchilov and Hutter 2019).
 
-$w \leftarrow w - \eta\,(\hat m / (\sqrt{\hat v} + \epsilon) + \lambda w)$ with $m \leftarrow 0.9\,m + 0.1\,g$,
-$v \leftarrow 0.999\,v + 0.001\,g^2$, both divided by one minus the power of their factor.
+$w \leftarrow w - \eta\,(\hat m / (\sqrt{\hat v} + \epsilon) + \lambda w)$ with $m \leftarrow 0.9\,m +
+0.1\,g$, $v \leftarrow 0.999\,v + 0.001\,g^2$, both divided by one minus the power of their factor.
 """
 
 import torch

@@ -1,8 +1,8 @@
 r"""Lion: every step has the same size in every weight, only its sign is learned (Chen et al. 2023).
 
-$w \leftarrow w - \eta\,(\mathrm{sign}(0.9\,m + 0.1\,g) + \lambda w)$, then $m \leftarrow 0.99\,m + 0.01\,g$. It stores
-one moment where AdamW stores two. The authors advise a learning rate 3 to 10 times smaller than AdamW's, and a decay
-as many times larger.
+$w \leftarrow w - \eta\,(\mathrm{sign}(0.9\,m + 0.1\,g) + \lambda w)$, then $m \leftarrow 0.99\,m + 0.01\,g$.
+It stores one moment where AdamW stores two. The authors advise a learning rate 3 to 10 times smaller than
+AdamW's, and a decay as many times larger.
 """
 
 from collections.abc import Callable

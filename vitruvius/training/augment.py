@@ -1,4 +1,4 @@
-"""Random shifts, crops and flips of whole batches; what happens to a sample depends on (seed, epoch, sample) alone.
+"""Random shifts, crops and flips of whole batches, which depend on (seed, epoch, sample) alone.
 
 Shapes: B batch, C channels, H and W the image's sides.
 """

@@ -43,7 +43,7 @@ class Batches:
         return Batch(self.normalised(x), y)
 
     def normalised(self, x: Tensor) -> Tensor:
-        """Scale bytes to 0..1, subtract the mean, divide by the standard deviation; leave floats unchanged."""
+        """Scale bytes to 0..1, subtract the mean, divide by the standard deviation; leave floats alone."""
         x = x.to(self.device, self.dtype)
         if self.x.dtype == torch.uint8:
             x = (x / 255 - self.mean.to(x)) / self.std.to(x)

@@ -1,7 +1,7 @@
-"""Checkpoints: the whole state of a training in two files, verified by SHA-256; the previous checkpoint is kept.
+"""Checkpoints: the whole state of a training in two files, verified by SHA-256; the last two are kept.
 
-`state/<step>.safetensors` holds weights, best weights, optimiser and RNG state; `state/<step>.json`, written last, holds
-the cursor and the checksum. A pair that does not verify is skipped. There is no pickle anywhere.
+`state/<step>.safetensors` holds weights, best weights, optimiser and RNG state; `state/<step>.json`, written
+last, holds the cursor and the checksum. A pair that does not verify is skipped. There is no pickle anywhere.
 """
 
 import hashlib
@@ -48,7 +48,7 @@ def write(folder: Path, job: Job, best: dict[str, Tensor]) -> None:
 
 
 def read(folder: Path, job: Job) -> tuple[dict[str, Tensor], list[str]]:
-    """Restore the newest checkpoint that verifies; return the best weights and the faults of newer checkpoints."""
+    """Restore the newest checkpoint that verifies; return the best weights and the faults of newer ones."""
     faults: list[str] = []
     for stem in reversed(_stems(folder)):
         try:

@@ -1,6 +1,7 @@
-"""Training a Vision Transformer as a classifier: its data and network, its job, and its test score at the end."""
+"""Training a Vision Transformer as a classifier: data and network, the job, the test score at the end."""
 
 import inspect
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -11,6 +12,7 @@ from vitruvius.arch import cost
 from vitruvius.arch.arch import Arch
 from vitruvius.core import files, plugins
 from vitruvius.core.errors import UserError
+from vitruvius.core.records import Note
 from vitruvius.core.runs import RunFolder
 from vitruvius.datasets import Dataset
 from vitruvius.nn.vit import build
@@ -29,6 +31,17 @@ def prepare(settings: ClassifierSettings) -> tuple[Dataset, Arch]:
     data = settings.load(settings.seed)
     require_classes(data)
     return data, settings.resolve(data, batch=-(-settings.batch // settings.accumulate))
+
+
+def describe(settings: ClassifierSettings, data: Dataset, arch: Arch) -> Iterator[Note]:
+    """Yield notes about the data and the network."""
+    train, validation, test = len(data.train), len(data.validation), len(data.test)
+    counts = f"{train:,} training, {validation:,} validation, {test:,} test images"
+    yield Note(text=f"{data.name}: {counts} of {len(data.classes)} classes")
+    params, macs = cost.cost(arch)[:2]
+    yield Note(text=f"{settings.arch}: {params:,} parameters, {macs:,} multiply-adds per image")
+    if settings.compile == "off" and device.compiler() is None:
+        yield Note(text="no C++ compiler found: training runs without torch.compile")
 
 
 def job(settings: ClassifierSettings, data: Dataset, arch: Arch, where: torch.device) -> Job:

@@ -11,8 +11,9 @@ from vitruvius.core.errors import UserError
 COMPILE_PAYS_AFTER = 1.4e12
 """Multiply-adds of forward passes after which compilation has saved more time than it took.
 
-Measured by benchmarks/train_step.py on two cores: `mnist` compiles in about 17 s and saves 9.2 ms per step, which pays
-after 1,850 steps or 1.0e12 multiply-adds; `mnist-slim` takes 15 s and saves 1.3 ms: 11,900 steps or 1.4e12.
+Measured by benchmarks/train_step.py on two cores: `mnist` compiles in about 17 s and saves 9.2 ms per step,
+which pays after 1,850 steps or 1.0e12 multiply-adds; `mnist-slim` takes 15 s and saves 1.3 ms: 11,900 steps
+or 1.4e12.
 """
 PRECISIONS = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.bfloat16}
 
@@ -38,7 +39,7 @@ def choose_precision(name: str, device: torch.device) -> str:
 
 
 def should_compile(choice: str, macs: float) -> bool:
-    """Whether to use torch.compile; 'auto': if the multiply-adds of the run repay it and there is a compiler."""
+    """Whether to use torch.compile; 'auto': if the work of the run repays it and there is a compiler."""
     return choice == "on" or (choice == "auto" and macs >= COMPILE_PAYS_AFTER and compiler() is not None)
 
 

@@ -1,4 +1,4 @@
-"""The processes of one training: one by default, several under torchrun. With one process every function is a no-op."""
+"""The processes of a training: one by default, several under torchrun. With one, each function is a no-op."""
 
 import os
 from collections.abc import Iterator
@@ -66,7 +66,7 @@ def all_gather(value: Tensor) -> list[Tensor]:
 
 
 def any_rank(value: bool) -> bool:
-    """Whether the value is true on any rank; every rank gets the same answer, so that all act in the same step."""
+    """Whether the value is true on any rank; every rank gets the same answer, so that all act together."""
     return value if world_size() == 1 else bool(all_reduce_sum(torch.tensor([float(value)])).item())
 
 

@@ -1,7 +1,8 @@
-"""The training loop, the only one: trains a model with an objective, data and a recipe, and yields epoch records.
+"""The training loop, the only one: trains a model by an objective, data and a recipe; yields epoch records.
 
-Every random number depends on (seed, epoch, step or sample) or on torch's global generator, whose state is part of the
-checkpoint. A run that is stopped anywhere and resumed from its checkpoint therefore takes the same steps to the bit.
+Every random number depends on (seed, epoch, step or sample) or on torch's global generator, whose state is
+part of the checkpoint. A run that is stopped anywhere and resumed from its checkpoint therefore takes the
+same steps to the bit.
 """
 
 import math
@@ -107,7 +108,7 @@ def run(job: Job) -> Iterator[Record]:
 
 
 def step(job: Job, sample_B: Tensor) -> None:
-    """Take one optimiser step on these samples, cut into parts whose gradients add up to that of the batch."""
+    """Take one optimiser step on these samples, cut into parts whose gradients add up to the batch's."""
     recipe, cursor = job.recipe, job.cursor
     total = recipe.epochs * job.steps_per_epoch if recipe.schedule == "cosine" else None
     rate = learning_rate(cursor.step + 1, recipe.lr, recipe.warmup, total)
@@ -119,8 +120,8 @@ def step(job: Job, sample_B: Tensor) -> None:
         what = f"loss became {loss}" if not math.isfinite(loss) else f"gradient's norm became {norm}"
         where = f"step {cursor.step + 1} (epoch {cursor.epoch + 1})"
         raise WorkFailed(
-            f"the {what} in {where}: training stopped, the last good state is kept; a smaller --lr or clipped "
-            "gradients often help, and `vitruvius doctor` names the causes of such failures"
+            f"the {what} in {where}: training stopped, the last good state is kept; a smaller --lr or "
+            "clipped gradients often help, and `vitruvius doctor` names the causes of such failures"
         )
     job.optimiser.step()
     job.optimiser.zero_grad(set_to_none=True)
@@ -145,7 +146,7 @@ def evaluate(measure: Measure, model: nn.Module, batches: Batches) -> tuple[floa
 
 
 def _backward(job: Job, sample_B: Tensor) -> tuple[float, int]:
-    """Add up the gradients of the mean loss over all parts and processes; return its value and the correct count."""
+    """Add up the gradients of the mean loss over parts and processes; return its value and correct count."""
     recipe = job.recipe
     mine = sample_B[distributed.rank() :: distributed.world_size()]
     generator = seeds.generator(recipe.seed, "step", job.cursor.step, distributed.rank())

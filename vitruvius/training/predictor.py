@@ -43,7 +43,7 @@ def load(folder: Path) -> Predictor:
 
 
 def load_weights(net: ViT, source: str) -> None:
-    """Load the weights of a run or of a .safetensors file; the head stays as it is if theirs has another shape."""
+    """Load the weights of a run or a .safetensors file; the head stays if theirs has another shape."""
     path = Path(source)
     if path.suffix != ".safetensors":
         path = runs.verify(runs.find(source), "model.safetensors")
@@ -53,7 +53,7 @@ def load_weights(net: ViT, source: str) -> None:
 
 
 def read_picture(name: str, model: Predictor) -> Tensor:
-    """Read a PNG or JPEG file as (C, H, W) in 0..1, resized and converted to grey or colour as the network needs."""
+    """Read a PNG or JPEG file as (C, H, W) in 0..1, with the size and channels of the network."""
     arch = model.net.arch
     try:
         pixels_CHW = torch.from_numpy(datasets.read_image(Path(name), arch.image).copy()) / 255
@@ -88,7 +88,7 @@ def classify(
 
 
 def distances(model: Predictor, images: list[Tensor]) -> Tensor:
-    """Return the mean attention distance (L, heads) over the given images, or over noise if there are none."""
+    """Return the mean attention distance (L, heads) over the images, or over noise if there are none."""
     arch = model.net.arch
     if images:
         x = _normalised(model, torch.stack(images))

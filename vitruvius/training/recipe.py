@@ -1,8 +1,8 @@
 r"""The settings of a training: recipe, augmentation, computing. No torch.
 
-The learning rate rises linearly over the warm-up and then follows half a cosine towards zero: step $t = 1 \dots T$ has
-$\eta_t = \eta\,t/w$ for $t \le w$, then $\tfrac{\eta}{2}\big(1 + \cos(\pi\,\frac{t-1-w}{T-w})\big)$ (Loshchilov and
-Hutter 2017).
+The learning rate rises linearly over the warm-up and then follows half a cosine towards zero: step $t = 1
+\dots T$ has $\eta_t = \eta\,t/w$ for $t \le w$, then $\tfrac{\eta}{2}\big(1 +
+\cos(\pi\,\frac{t-1-w}{T-w})\big)$ (Loshchilov and Hutter 2017).
 """
 
 import math
@@ -26,9 +26,9 @@ class Recipe(Part):
 
     group: ClassVar[str] = "recipe"
     objective: Names = ("classify",)
-    """What is minimised: a file of objectives/ (see `vitruvius list objectives`) or ./mine.py:name."""
+    """What is minimised: a file of objectives/ (`vitruvius list objectives`) or ./mine.py:name."""
     optimiser: str = "adamw"
-    """Turns gradients into steps: a file of optimisers/ (see `vitruvius list optimisers`) or ./mine.py:name."""
+    """How parameters are updated: a file of optimisers/ (`vitruvius list optimisers`) or ./mine.py:name."""
     epochs: Epochs = 10
     """How often every training sample is seen."""
     batch: BatchSize = 32
@@ -96,14 +96,14 @@ class ClassifierSettings(DataChoice, ArchChoice, Recipe, Augment, Compute):
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Fraction of each label that is spread evenly over all classes."""
     init: str | None = None
-    """Start from the weights of this run or .safetensors file. Masked pretraining trains the patches and not the class
-    token: after it, --set pooling=mean may help."""
+    """Start from the weights of this run or .safetensors file. Masked pretraining trains the patches and not
+    the class token: after it, --set pooling=mean may help."""
     compile: Literal["auto", "on", "off"] = "auto"
     """torch.compile; auto: where it saves time within the run and a C++ compiler is found."""
 
 
 def learning_rate(step: int, peak: float, warmup: int, total: int | None) -> float:
-    """Return the learning rate of optimiser step `step`, counted from 1, of `total`; constant if `total` is None.
+    """Return the learning rate of step `step` (from 1) of `total`; constant if `total` is None.
 
     A warm-up takes at most half of the steps.
 

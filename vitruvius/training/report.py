@@ -71,12 +71,13 @@ def facts(result: Result, settings: ClassifierSettings) -> list[Block]:
 
 
 def card(arch: str, source: str, tables: Iterable[Block]) -> list[Block]:
-    """Return the model card: what the weights are, what they were trained on, how good they are, how to use them."""
+    """Return the model card: the weights, their training data, how good they are, how to use them."""
     return [
         Text(text=f"A Vision Transformer ({arch}) for image classification", style="title"),
         Text(
             text=f"Trained by `vitruvius train` on {source or 'the data named below'}. The weights "
-            "(model.safetensors) are those of the best validation epoch; the test images were read once, at the end."
+            "(model.safetensors) are those of the best validation epoch; the test images were read once, "
+            "at the end."
         ),
         *tables,
         Text(text="Use", style="title"),

@@ -1,6 +1,7 @@
 """What a training reports: a record per epoch, the score on the test images, and the result. No torch.
 
-Files of older runs are read through the same types: keys they do not know are ignored, missing ones have defaults.
+Files of older runs are read through the same types: keys they do not know are ignored, missing ones have
+defaults.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,10 +11,10 @@ from typing import Any, ClassVar
 
 from pydantic import ConfigDict
 
+from vitruvius.checks import Finding
 from vitruvius.core import files, records
 from vitruvius.core.blocks import Block, Text
 from vitruvius.core.config import Strict
-from vitruvius.doctor.results import Found as Finding
 
 READS_OLDER = ConfigDict(extra="ignore")
 
@@ -78,7 +79,7 @@ class Result(records.Result):
     """The findings of --doctor."""
 
     @property
-    def exit_code(self) -> int:  # type: ignore[override]
+    def exit_code(self) -> int:
         """1 if the doctor has found an error, else 0."""
         return int(any(finding.severity == "error" for finding in self.findings))
 

@@ -1,4 +1,4 @@
-"""A training in its run folder: resumed from its checkpoint, recorded epoch by epoch, its best weights kept."""
+"""A training in its run folder: resumed from its checkpoint, recorded, its best weights kept."""
 
 import csv
 import io
@@ -52,7 +52,7 @@ def open_run(verb: str, config: C, flags: Flags) -> Iterator[tuple[RunFolder, C]
 def run_job(
     folder: RunFolder, job: Job, environment: dict[str, Any], allow_inexact: bool
 ) -> Iterator[Record]:
-    """Train a job to its end, from its newest checkpoint if there is one; keep state, records and best weights."""
+    """Train a job from its newest checkpoint, if any, to its end; keep state, records and best weights."""
     inexact = _check_environment(folder, environment, allow_inexact)
     if inexact:
         yield Note(text=f"not the same to the bit as before: {inexact}", warning=True)
@@ -88,7 +88,7 @@ def _save_into(folder: RunFolder, job: Job, best: dict[str, Tensor]) -> None:
 
 
 def _check_environment(folder: RunFolder, environment: dict[str, Any], allow_inexact: bool) -> str:
-    """Record the environment of a new run; on resume compare it and return the differences, if they are allowed."""
+    """Record the environment of a new run; on resume return the differences, or refuse them."""
     manifest = folder.path("manifest.json")
     if folder.is_new or not manifest.exists():
         if distributed.rank() == 0:
@@ -110,7 +110,7 @@ def _check_environment(folder: RunFolder, environment: dict[str, Any], allow_ine
 
 
 def _drop_later_records(folder: RunFolder, last: int) -> list[Epoch]:
-    """Return the epochs up to the checkpoint; later records are removed, as these epochs are trained again."""
+    """Return the epochs up to the checkpoint; remove later records, as these epochs are trained again."""
     lines = folder.records()
     known = [line for line in lines if line["epoch"] <= last]
     if distributed.rank() == 0 and len(known) < len(lines):

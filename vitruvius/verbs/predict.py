@@ -99,7 +99,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
 
 
 def _stem(name: str, names: tuple[str, ...]) -> str:
-    """Return a file name for an image's picture; images of the same name from several folders are numbered."""
+    """Return a file name for an image's picture; images of the same name in several folders are numbered."""
     stem = Path(name).stem
     alike = [other for other in names if Path(other).stem == stem]
     return stem if len(alike) == 1 else f"{stem}-{alike.index(name) + 1}"

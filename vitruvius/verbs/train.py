@@ -8,19 +8,18 @@ vitruvius train --epochs 1 --optimiser lion --lr 0.0003
 vitruvius train --epochs 1 --doctor
 """
 
-from collections.abc import Generator, Iterator
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Generator, Iterable, Iterator
+from typing import ClassVar
 
 from vitruvius.arch import cost
+from vitruvius.checks import Finding
 from vitruvius.core import config, records, runs, signals
+from vitruvius.core.blocks import Block
 from vitruvius.core.config import Flags
 from vitruvius.core.errors import UserError, VitruviusError
+from vitruvius.doctor.results import Result as Diagnosis
 from vitruvius.training.recipe import ClassifierSettings
-from vitruvius.training.results import Finding, Result
-
-if TYPE_CHECKING:
-    from vitruvius.arch.arch import Arch
-    from vitruvius.datasets import Dataset
+from vitruvius.training.results import Result
 
 __all__ = ["Config", "Result", "run"]
 
@@ -34,7 +33,16 @@ class Config(config.RunConfig, ClassifierSettings):
     )
     group: ClassVar[str] = "run"
     doctor: bool = False
-    """Watch this training as `doctor run` watches a script; exit code 1 if a bug is proven. Turns --compile off."""
+    """Watch this training like `doctor run` a script; exit code 1 on a proven bug. Turns --compile off."""
+
+
+class Watched(records.Record):
+    """How many checks looked at this training."""
+
+    result: Diagnosis
+
+    def view(self) -> Iterable[Block]:
+        return self.result.summary()
 
 
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
@@ -65,9 +73,15 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         environment = runs.environment(
             **device.fingerprint(threads, distributed.world_size()), data_sha256=data.sha256
         )
-        yield from _notes(config, data, arch)
+        yield from classifier.describe(config, data, arch)
+        if config.doctor:
+            yield records.Note(text="--doctor: this training is watched, and runs without torch.compile")
         work = session.run_job(folder, job, environment, flags.allow_inexact)
-        findings = yield from (_watched(work) if config.doctor else _unwatched(work))
+        findings: tuple[Finding, ...] = ()
+        if config.doctor:
+            findings = yield from _watched(work)
+        else:
+            yield from work
         if distributed.rank() == 0:
             inexact = environment.get("inexact", False)
             result = classifier.finish(folder, config, data, arch, job, inexact=inexact, findings=findings)
@@ -96,33 +110,9 @@ def _compile(config: Config, macs: int, folder: runs.RunFolder) -> str:
     return "on" if alone and device.should_compile(config.compile, macs) else "off"
 
 
-def _notes(config: Config, data: "Dataset", arch: "Arch") -> Iterator[records.Note]:
-    """Say what is trained on what."""
-    from vitruvius.training import device
-
-    train, validation, test = len(data.train), len(data.validation), len(data.test)
-    counts = f"{train:,} training, {validation:,} validation, {test:,} test images"
-    yield records.Note(text=f"{data.name}: {counts} of {len(data.classes)} classes")
-    params, macs = cost.cost(arch)[:2]
-    yield records.Note(text=f"{config.arch}: {params:,} parameters, {macs:,} multiply-adds per image")
-    if config.doctor:
-        yield records.Note(text="--doctor: this training is watched, and runs without torch.compile")
-    elif config.compile == "off" and device.compiler() is None:
-        yield records.Note(text="no C++ compiler found: training runs without torch.compile")
-
-
-Training = Generator[records.Record, None, tuple[Finding, ...]]
-
-
-def _unwatched(work: Iterator[records.Record]) -> Training:
-    yield from work
-    return ()
-
-
-def _watched(work: Iterator[records.Record]) -> Training:
+def _watched(work: Iterator[records.Record]) -> Generator[records.Record, None, tuple[Finding, ...]]:
     """Yield the records of a training and then the doctor's findings, also if the training fails."""
     from vitruvius.doctor import diagnose, user_code
-    from vitruvius.doctor.results import Summary, result
     from vitruvius.objectives import classify
     from vitruvius.training import loop
 
@@ -132,10 +122,9 @@ def _watched(work: Iterator[records.Record]) -> Training:
             yield from work
     except VitruviusError as error:  # the findings may say why it failed
         failure = error
-    said = result(report)
-    if failure is None or said.checked:
-        yield from said.findings
-        yield Summary(report=said)
+    if failure is None or report.result.checked:
+        yield from report.findings
+        yield Watched(result=report.result)
     if failure:
         raise failure
-    return said.findings
+    return report.findings
