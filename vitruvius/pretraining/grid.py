@@ -12,7 +12,6 @@ from typing import NamedTuple
 import torch
 from torch import Generator, Tensor, nn
 
-from vitruvius.core.errors import UserError, VitruviusError
 from vitruvius.nn.autoencoder import Autoencoder, Stack
 from vitruvius.nn.masked import MaskedAutoencoder
 from vitruvius.objectives import Batch, Loss, Seen, penalty, squared_error
@@ -81,20 +80,8 @@ class Alone(nn.Module):
         self.cells, self.model, self.measure, self._show = (cell,), model, measure, show
 
     def losses(self, batch: Batch, generator: Generator | None) -> Tensor:
-        """Return its loss, (1,); a fault in a user's own objective is reported as such."""
-        name = self.cells[0].objective
-        try:
-            found = self.measure(self.model, batch, generator)
-        except Exception as error:
-            if ".py:" not in name or isinstance(error, VitruviusError):
-                raise
-            raise UserError(f"--objective {name}: {type(error).__name__}: {error}") from error
-        if isinstance(found, Loss) and not found.value.ndim:
-            return found.value[None]
-        shape = (
-            f"a loss of shape {tuple(found.value.shape)}" if isinstance(found, Loss) else type(found).__name__
-        )
-        raise UserError(f"--objective {name}: it must return Loss(value) with one number, not {shape}")
+        """Return its loss, (1,)."""
+        return self.measure(self.model, batch, generator).value[None]
 
     def models(self) -> Iterator[tuple[Cell, Model]]:
         """Yield the autoencoder."""
