@@ -1,4 +1,4 @@
-"""What watching costs: the reference ViT's training loop with and without, and `doctor model` on that network.
+"""The cost of watching: the reference ViT's training loop with and without, and `doctor model` on it.
 
 python -m benchmarks.doctor.overhead           20 interleaved pairs of blocks of 50 steps, writes the results
 python -m benchmarks.doctor.overhead --quick   3 pairs of 5 steps on any machine, writes nothing
@@ -18,7 +18,7 @@ from torch import nn
 from benchmarks import record
 from vitruvius import Arch, ViT
 from vitruvius.core.errors import UserError
-from vitruvius.doctor import diagnose as clinic
+from vitruvius.doctor import diagnose
 from vitruvius.doctor.hooks import installed
 from vitruvius.doctor.watcher import Watcher
 
@@ -88,7 +88,7 @@ def main() -> int:
     torch.set_num_threads(1)
     found = ratios(3, 5) if quick else ratios(BLOCKS, STEPS)
     started = time.perf_counter()
-    clinic.examine_model(reference, "reference")
+    diagnose.examine_model(reference, "reference")
     row = {
         "watched_over_alone": round(median(found), 4),
         "interval": interval(found),

@@ -1,4 +1,4 @@
-"""Laws over all checks: fires on its sick miniature at the guilty line, silent on the healthy one, and not idle."""
+"""Laws over all checks: each fires on its sick program at the guilty line and is silent on the healthy one."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from vitruvius import checks
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Backward, Finding, Step, Trace
 from vitruvius.core import plugins
-from vitruvius.doctor import diagnose as clinic
+from vitruvius.doctor import diagnose
 from vitruvius.doctor.hooks import installed
 from vitruvius.doctor.watcher import Watcher
 
@@ -26,12 +26,11 @@ def traced(source: str, path: Path) -> Trace:
     return watcher.finish()
 
 
-def findings(trace: Trace, names: tuple[str, ...]) -> list[tuple[str, Finding]]:
-    report = clinic.Report()
+def findings(trace: Trace, names: tuple[str, ...]) -> tuple[Finding, ...]:
     with torch.random.fork_rng(devices=[]):
-        clinic.examine(trace, report, names)
-    assert report.skipped == []
-    return report.findings
+        result = diagnose.examine(trace, names)
+    assert result.skipped == ()
+    return result.findings
 
 
 def marked(source: str, path: Path) -> str:
@@ -43,22 +42,20 @@ def marked(source: str, path: Path) -> str:
 def test_a_check_fires_on_its_sick_miniature_and_only_it_does(name: str, tmp_path: Path) -> None:
     source = plugins.module("checks", name).SICK
     trace = traced(source, tmp_path / "sick.py")
-    fired = [finding for bug, finding in findings(trace, NAMES) if bug == name]
+    fired = [finding for finding in findings(trace, NAMES) if finding.bug == name]
     assert [finding.where for finding in fired] == [marked(source, tmp_path / "sick.py")]
     others = findings(trace, tuple(other for other in NAMES if other != name))
-    assert [
-        bug for bug, finding in others if finding.severity != "info" and fired[0].severity != "info"
-    ] == []
+    if fired[0].severity != "info":
+        assert [finding.bug for finding in others if finding.severity != "info"] == []
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_check_is_silent_on_its_healthy_miniature(name: str, tmp_path: Path) -> None:
     trace = traced(plugins.module("checks", name).HEALTHY, tmp_path / "healthy.py")
-    assert trace.of("backward")
-    assert [
-        (bug, finding.evidence) for bug, finding in findings(trace, NAMES) if finding.severity != "info"
-    ] == []
-    assert name not in [bug for bug, _ in findings(trace, NAMES)]
+    assert trace.of(Backward)
+    found = findings(trace, NAMES)
+    assert [(finding.bug, finding.evidence) for finding in found if finding.severity != "info"] == []
+    assert name not in [finding.bug for finding in found]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -68,7 +65,7 @@ def test_a_check_says_what_and_a_heuristic_is_no_error(name: str, tmp_path: Path
         assert finding.evidence
         assert finding.why
         assert finding.fix
-        assert finding.exact or finding.severity != "error"
+        assert finding.confidence == "exact" or finding.severity != "error"
         assert not set(finding.explains) - set(NAMES)
 
 
@@ -80,7 +77,7 @@ def complaints(check: checks.Check, sick: Trace, healthy: Trace, line: str) -> l
 
 def test_the_laws_catch_a_check_that_cries_always_and_one_that_never_does(tmp_path: Path) -> None:
     def always(trace: Trace) -> Iterator[Finding]:
-        yield Finding(trace.of("step")[0].where, "e", "w", "f")
+        yield Finding(where=trace.of(Step)[0].where, evidence="e", why="w", fix="f")
 
     def never(trace: Trace) -> Iterator[Finding]:
         yield from ()

@@ -1,6 +1,5 @@
 """Law over all checks: the module that a finding names stands in a network that was trained."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -46,7 +45,7 @@ def test_a_named_module_stands_in_a_network(name: str, tmp_path: Path) -> None:
     if name in KNOWN:
         assert findings[0].module
         assert findings[0].module.startswith(KNOWN[name])
-    assert is_lost(replace(findings[0], module="nowhere"), trace)
+    assert is_lost(findings[0].model_copy(update={"module": "nowhere"}), trace)
 
 
 def test_a_class_or_a_phrase_is_no_module(tmp_path: Path) -> None:

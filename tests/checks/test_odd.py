@@ -1,4 +1,4 @@
-"""Odd but correct programs stay silent; bugs written in other ways than the miniatures are found at their line."""
+"""Odd but correct programs stay silent; bugs in other forms than the SICK programs are found at their line."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from vitruvius import checks
-from vitruvius.doctor import diagnose as clinic
+from vitruvius.doctor import diagnose
 from vitruvius.doctor.hooks import installed
 from vitruvius.doctor.watcher import Watcher
 
@@ -128,7 +128,8 @@ print("training accuracy", evaluate())
 class Branch(nn.Module):
     def __init__(self):
         super().__init__()
-        self.norm, self.linear, self.gain = nn.LayerNorm(8), nn.Linear(8, 8), nn.Parameter(torch.full((8,), 1e-6))
+        self.norm, self.linear = nn.LayerNorm(8), nn.Linear(8, 8)
+        self.gain = nn.Parameter(torch.full((8,), 1e-6))
     def forward(self, x):
         return x + self.gain * self.linear(self.norm(x))
 net = nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 8), *[Branch() for _ in range(12)], nn.Linear(8, 3))
@@ -240,11 +241,11 @@ print("test accuracy", accuracy(x[200:], y[200:]))
 def loud(source: str, path: Path) -> list[tuple[str, str]]:
     """What is said about a program, notes left out."""
     path.write_text(TOOLS + source)
-    with torch.random.fork_rng(devices=[]), clinic.watch() as report:
+    with torch.random.fork_rng(devices=[]), diagnose.watch() as report:
         torch.manual_seed(1)
         exec(compile(TOOLS + source, str(path), "exec"), {"__name__": "__main__"})
-    assert report.skipped == []
-    return [(bug, finding.where) for bug, finding in report.findings if finding.severity != "info"]
+    assert report.result.skipped == ()
+    return [(found.bug, found.where) for found in report.findings if found.severity != "info"]
 
 
 @pytest.mark.parametrize("name", SILENT)

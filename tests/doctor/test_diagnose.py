@@ -1,4 +1,4 @@
-"""Watching changes nothing: same weights, same output, same torch afterwards; a report comes whatever happens."""
+"""Watching changes nothing: same weights, same output, same torch afterwards; a report always comes."""
 
 import subprocess
 import sys
@@ -10,9 +10,9 @@ from torch import nn
 
 import vitruvius
 from vitruvius.core.errors import UserError
-from vitruvius.doctor import diagnose as clinic
-from vitruvius.doctor import hooks as hooking
-from vitruvius.doctor import watcher as watching
+from vitruvius.doctor import diagnose, hooks
+from vitruvius.doctor.results import Skipped
+from vitruvius.doctor.watcher import Watcher
 
 TRAINING = """
 import random
@@ -59,16 +59,16 @@ def test_a_watched_script_prints_and_ends_bit_for_bit_as_without(
     script.write_text(TRAINING)
     alone = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True).stdout
     threads = torch.get_num_threads()
-    report = clinic.run_script(str(script), [])
+    result = diagnose.run_script(str(script), [])
     assert torch.get_num_threads() == threads
     assert capfd.readouterr().out == alone
-    assert (report.steps, report.script_exit) == (30, 0)
-    assert [bug for bug, finding in report.findings if finding.severity != "info"] == []
-    assert 0 < report.overhead < 1
+    assert (result.steps, result.script_exit) == (30, 0)
+    assert [finding.bug for finding in result.findings if finding.severity != "info"] == []
+    assert 0 < result.overhead < 1
 
 
 def test_torch_is_as_it_was_even_after_an_error() -> None:
-    owners = [(owner, name) for owner, name, _ in hooking._replacements(watching.Watcher())]
+    owners = [(owner, name) for owner, name, _ in hooks._replacements(Watcher())]
     before = [getattr(owner, name) for owner, name in owners]
     with pytest.raises(ZeroDivisionError), vitruvius.watch():
         raise ZeroDivisionError
@@ -94,18 +94,18 @@ def test_gradients_and_random_state_are_not_touched() -> None:
 
 def test_an_allowed_line_is_silent(script: Path) -> None:
     script.write_text(FORGETFUL.format(""))
-    found = clinic.run_script(str(script), []).findings
-    assert [(bug, finding.where) for bug, finding in found] == [("zero_grad", f"{script}:7")]
+    found = diagnose.run_script(str(script), []).findings
+    assert [(finding.bug, finding.where) for finding in found] == [("zero_grad", f"{script}:7")]
     script.write_text(FORGETFUL.format("  # vitruvius: allow zero_grad"))
-    assert clinic.run_script(str(script), []).findings == []
+    assert diagnose.run_script(str(script), []).findings == ()
     script.write_text(FORGETFUL.format("  # vitruvius: allow frozen"))
-    assert len(clinic.run_script(str(script), []).findings) == 1
+    assert len(diagnose.run_script(str(script), []).findings) == 1
 
 
 def test_watching_ends_after_the_wanted_steps(script: Path) -> None:
     script.write_text(FORGETFUL.format("") + "raise SystemExit(7)\n")
-    assert clinic.run_script(str(script), [], steps=4).steps == 4
-    assert clinic.run_script(str(script), []).script_exit == 7
+    assert diagnose.run_script(str(script), [], steps=4).steps == 4
+    assert diagnose.run_script(str(script), []).script_exit == 7
 
 
 def test_a_consequence_is_not_reported_beside_its_cause() -> None:
@@ -116,7 +116,7 @@ def test_a_consequence_is_not_reported_beside_its_cause() -> None:
             x = torch.randn(8, 3)
             nn.functional.mse_loss(net(x), x[:, :1]).backward()
             optimizer.step()
-    assert [bug for bug, _ in report.findings] == ["zero_grad"]
+    assert [finding.bug for finding in report.findings] == ["zero_grad"]
 
 
 def test_a_network_that_cannot_be_copied_is_said_so() -> None:
@@ -124,19 +124,19 @@ def test_a_network_that_cannot_be_copied_is_said_so() -> None:
         def __deepcopy__(self, memo: object) -> None:
             raise TypeError("no copies")
 
-    report = clinic.examine_model(lambda: (Stubborn(2, 2), torch.mean, (torch.ones(2, 2),)), "mine")
-    assert ("mixed_rows", "TypeError: no copies") in report.skipped
-    assert "zero_grad" in report.checked
+    result = diagnose.examine_model(lambda: (Stubborn(2, 2), torch.mean, (torch.ones(2, 2),)), "mine")
+    assert Skipped(check="mixed_rows", why="TypeError: no copies") in result.skipped
+    assert "zero_grad" in result.checked
 
 
 def test_what_a_factory_must_return_is_said() -> None:
     with pytest.raises(UserError, match="mine: must return"):
-        clinic.examine_model(lambda: 3, "mine")
+        diagnose.examine_model(lambda: 3, "mine")
 
 
 def test_no_hook_is_left_behind() -> None:
     from torch.nn.modules import module
 
-    with clinic.watch():
+    with diagnose.watch():
         pass
     assert not module._has_any_global_hook()

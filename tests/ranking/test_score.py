@@ -17,7 +17,7 @@ from vitruvius.nn import vit
 from vitruvius.ranking import candidates, spread
 from vitruvius.ranking import score as ranking
 from vitruvius.ranking.score import Minibatch, Plan, Shared, Task
-from vitruvius.training.batches import feed
+from vitruvius.training.batches import batches_of
 
 ARCH = Arch(image=8, patch=4, width=8, depth=1, heads=2, mlp=8)
 OTHER = ARCH.with_fields(depth=2)
@@ -48,7 +48,7 @@ def values(plan: Plan, **how: Any) -> list[dict[str, float | None]]:
 def test_the_minibatch_is_the_first_that_a_training_with_that_seed_sees() -> None:
     mnist = datasets.get("fashion_mnist:mini")
     batch = ranking.minibatch(mnist, 32, seed=5)
-    images = feed(mnist, mnist.train, seed=5)
+    images = batches_of(mnist, mnist.train, seed=5)
     first = images.batch(images.order(0)[:32], epoch=0)
     assert (batch.x == first.x.numpy()).all()
     assert first.y is not None

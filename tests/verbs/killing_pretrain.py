@@ -1,7 +1,7 @@
 """Kills a short pretraining at chosen moments, resumes it, and says whether the end is the same to the bit.
 
-The harness is that of `killing.py`, with a grid of autoencoders in its place, or with `--compile vit` a masked ViT.
-Run as `python -m tests.verbs.killing_pretrain`.
+The harness is that of `killing.py`, with a grid of autoencoders in its place, or with `--compile vit` a masked
+ViT. Run as `python -m tests.verbs.killing_pretrain`.
 """
 
 import contextlib
@@ -15,15 +15,14 @@ from typing import Any
 from tests.verbs import killing
 from vitruvius.core import files
 from vitruvius.core.config import Flags
-from vitruvius.pretraining import evaluate as pretraining
-from vitruvius.pretraining import finish as _pretrained
+from vitruvius.pretraining import evaluate, report
 from vitruvius.verbs import pretrain
 
 VIT = ("patch=4", "width=8", "depth=1", "heads=2", "mlp=8", "head_dim=4", "dropout=0.1")
 
 
 def config(kind: str) -> pretrain.Config:
-    """A run with everything that could break a resume: noise, masks, mid-epoch checkpoints, dropout, probes."""
+    """A run with all that could break a resume: noise, masks, mid-epoch checkpoints, dropout, probes."""
     common: dict[str, Any] = {
         "data": killing.HERE,
         "epochs": 2,
@@ -56,18 +55,18 @@ def fingerprint(root: Path) -> str:
 
 @contextlib.contextmanager
 def marked() -> Iterator[None]:
-    """The harness's phases, the look at the grid after an epoch being the evaluation."""
-    look = pretraining.look
+    """The harness's phases, the measurement of the grid after an epoch being the evaluation."""
+    measure = evaluate.measure_epoch
 
     def slowly(*arguments: Any) -> Any:
         before, killing.MARK[0] = killing.MARK[0], killing.PHASES.index("evaluation")
         time.sleep(0.003)
         try:
-            return look(*arguments)
+            return measure(*arguments)
         finally:
             killing.MARK[0] = before
 
-    pretraining.look = slowly  # type: ignore[assignment]
+    evaluate.measure_epoch = slowly  # type: ignore[assignment]
     with harness_marked():
         yield
 
@@ -75,6 +74,6 @@ def marked() -> Iterator[None]:
 harness_marked = killing.marked
 
 if __name__ == "__main__":
-    _pretrained.draw = lambda *arguments: None  # takes most of the time and decides nothing
+    report.write = lambda *arguments: None  # takes most of the time and decides nothing
     killing.once, killing.fingerprint, killing.marked = once, fingerprint, marked
     killing.main()

@@ -135,7 +135,7 @@ def test_an_error_of_the_script_is_shown_with_the_findings(
     shown = capsys.readouterr()
     assert "ZeroDivisionError" in shown.err
     assert f'File "{script}", line 10' in shown.err
-    assert "clinic.py" not in shown.err
+    assert "diagnose.py" not in shown.err
     assert "zero_grad" in shown.out
 
 

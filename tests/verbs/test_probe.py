@@ -1,4 +1,4 @@
-"""Probing as a person meets it: features beside their yardsticks, draws of labels, refusals with class counts."""
+"""Probing from the command line: features beside their baselines, draws of labels, refusals with counts."""
 
 import json
 import shutil
@@ -14,7 +14,7 @@ from vitruvius.cli import main
 from vitruvius.core import files
 from vitruvius.core.config import Flags
 from vitruvius.nn.autoencoder import build
-from vitruvius.pretraining import features as encoders
+from vitruvius.pretraining import features
 from vitruvius.verbs import probe as verb
 
 TOY = f"{Path(__file__).parent / 'killing.py'}:toy"
@@ -123,7 +123,7 @@ def test_a_run_stands_beside_raw_samples_pca_of_its_sizes_and_itself_untrained(
 
 def test_the_untrained_encoder_is_the_one_that_training_started_from(root: Path) -> None:
     data = datasets.get(f"{root / 'own.py'}:two")
-    found = {source.name: source for source in encoders.of_run(root / "pretrain" / "grid", data)}
+    found = {source.name: source for source in features.of_run(root / "pretrain" / "grid", data)}
     x = data.test.x[:5]
     torch.testing.assert_close(found["untrained.2"].encode(x), build(6, (2,), "identity", seed=3).encode(x))
     assert not torch.allclose(found["denoise.2.0"].encode(x), found["untrained.2"].encode(x))
@@ -146,9 +146,9 @@ def test_a_run_may_have_any_name(root: Path, capsys: pytest.CaptureFixture[str])
 def test_the_data_of_a_run_are_drawn_as_it_drew_them_also_when_they_are_named(root: Path) -> None:
     data = f"{root / 'own.py'}:two"
     for given in ({}, {"data": data}, {"data": data, "validation": 0}):
-        config, _, seed = verb._of_run(verb.Config(source="grid", **given), Flags(runs=str(root)))
+        config, _, seed = verb._with_data_of_run(verb.Config(source="grid", **given), Flags(runs=str(root)))
         assert (config.data, seed, config.validation) == (data, 3, given.get("validation"))
-    assert verb._of_run(verb.Config(source="grid", data="synthetic"), Flags(runs=str(root)))[2] == 0
+    assert verb._with_data_of_run(verb.Config(source="grid", data="synthetic"), Flags(runs=str(root)))[2] == 0
 
 
 @pytest.mark.parametrize("method", ["lbfgs", "adam", "knn"])

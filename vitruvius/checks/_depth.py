@@ -4,13 +4,13 @@ from math import isnan
 from statistics import median
 from typing import NamedTuple
 
-from vitruvius.checks import Event, Trace
+from vitruvius.checks import Gradients, Trace
 
 FIRST_STEPS = 3
 FEWEST_LAYERS = 6
 OVERFLOWN = 1e19
 RECURRENT = ("RNN", "LSTM", "GRU", "Cell")
-"""Layers that are deep in time."""
+"""Layers that are deep in time: a few of them suffice."""
 
 
 class Profile(NamedTuple):
@@ -26,8 +26,8 @@ class Profile(NamedTuple):
 
 
 def by_depth(trace: Trace, steps: int = FIRST_STEPS) -> Profile | None:
-    """The profile of the first steps, None if there are too few layers to speak of depth."""
-    early = [event for event in trace.of("gradients") if event.step < steps]
+    """The profile of the first steps; None if there are too few layers."""
+    early = [event for event in trace.of(Gradients) if event.step < steps]
     keys = [key for key, known in trace.parameters.items() if known.layer and "Embedding" not in known.layer]
     keys = [key for key in keys if known_sizes(early, key)]
     keys = [key for key in keys if trace.parameters[key].reached and trace.parameters[key].name]
@@ -41,13 +41,13 @@ def by_depth(trace: Trace, steps: int = FIRST_STEPS) -> Profile | None:
     half = len(sizes) // 2
     middle = median(size for _, size in sizes[max(0, half - 1) : half + 2]) / last
     low = [key for key, size in reversed(sizes) if size < last / 100]
-    forward = next((event.where for event in trace.of("forward") if event["grad"]), early[0].where)
+    forward = next((event.where for event in trace.forwards()), early[0].where)
     falls_at = trace.parameters[low[0]].name if low else trace.parameters[sizes[0][0]].name
     largest = max(size for _, size in sizes)
     return Profile(ratio, middle, largest, len(sizes), falls_at, early[0].where, forward)
 
 
-def known_sizes(events: list[Event], key: int) -> list[float]:
-    """The sizes that were seen of one gradient, where they are numbers; squares of large ones overflow."""
-    sizes = [event["sizes"][key] for event in events if key in event["sizes"]]
+def known_sizes(events: list[Gradients], key: int) -> list[float]:
+    """The RMS values of one gradient without NaN, cut where squares overflow in float32."""
+    sizes = [event.rms[key] for event in events if key in event.rms]
     return [min(size, OVERFLOWN) for size in sizes if not isnan(size)]

@@ -2,12 +2,11 @@
 
 import copy
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from vitruvius.checks import Example
+from vitruvius.checks import Example, first_tensor
 
 MOVED = 1e-4
 """Relative change of an output that counts as a change."""
@@ -22,11 +21,14 @@ class Specimen:
         self.x: Tensor = example.args[0]
 
     def output(self, x: Tensor) -> Tensor:
-        """What the network makes of an input; the first tensor if it gives several, always from the same chance."""
+        """What the network returns for an input (the first tensor of several), with a fixed random seed."""
         with torch.no_grad(), torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
             value = self.model(x, *self.example.args[1:], **self.example.kwargs)
-        return first_tensor(value).detach()
+        found = first_tensor(value)
+        if found is None:
+            raise TypeError(f"the network returns {type(value).__name__}, no tensor")
+        return found.detach()
 
     def is_steady(self) -> bool:
         """Whether the same input gives the same finite output twice."""
@@ -35,22 +37,9 @@ class Specimen:
 
 
 def specimens(examples: list[Example], fits: Callable[[Example], bool]) -> list[Specimen]:
-    """Copies of the networks whose first input is a tensor with rows, and that fit."""
-    plain = [
-        found
-        for found in examples
-        if found.args and isinstance(found.args[0], Tensor) and found.args[0].dim()
-    ]
-    return [Specimen(found) for found in plain if len(found.args[0]) > 1 and fits(found)]
-
-
-def first_tensor(value: Any) -> Tensor:
-    """What a network gives back, or the first tensor in it."""
-    while isinstance(value, list | tuple | dict) and value:
-        value = next(iter(value.values() if isinstance(value, dict) else value))
-    if not isinstance(value, Tensor):
-        raise TypeError(f"the network returns {type(value).__name__}, no tensor")
-    return value
+    """Copies of the networks with a batch of several rows that fit."""
+    plain = [example for example in examples if example.rows > 1]
+    return [Specimen(example) for example in plain if fits(example)]
 
 
 def moved(a: Tensor, b: Tensor) -> bool:

@@ -1,8 +1,8 @@
-"""Groups of backward passes that share a step."""
+"""Gradient accumulation: several backward passes for one step."""
 
 from typing import NamedTuple
 
-from vitruvius.checks import Event, Trace
+from vitruvius.checks import Step, Trace
 
 
 class Group(NamedTuple):
@@ -11,26 +11,26 @@ class Group(NamedTuple):
     optimiser: int
     size: int
     line: str
-    steps: list[Event]
+    steps: list[Step]
 
 
 def accumulations(trace: Trace) -> list[Group]:
     """Optimisers whose steps follow several backward passes of different batches at one line."""
     found = []
-    for optimiser in dict.fromkeys(event["optimiser"] for event in trace.of("step")):
-        steps = [event for event in trace.of("step") if event["optimiser"] == optimiser and event["waiting"]]
-        grouped = [event for event in steps if _one_line(event) and len(event["waiting"]) > 1]
+    for optimiser in dict.fromkeys(event.optimiser for event in trace.of(Step)):
+        steps = [event for event in trace.of(Step) if event.optimiser == optimiser and event.waiting]
+        grouped = [event for event in steps if _one_line(event) and len(event.waiting) > 1]
         if len(grouped) > 1 and 2 * len(grouped) > len(steps):
-            size = max(len(event["waiting"]) for event in grouped)
-            found.append(Group(optimiser, size, grouped[0]["waiting"][0].where, grouped))
+            size = max(len(event.waiting) for event in grouped)
+            found.append(Group(optimiser, size, grouped[0].waiting[0].where, grouped))
     return found
 
 
-def _one_line(event: Event) -> bool:
-    waiting = event["waiting"]
+def _one_line(event: Step) -> bool:
+    waiting = event.waiting
     return len({item.where for item in waiting}) == 1 and len({item.batch for item in waiting}) > 1
 
 
 def line(where: str) -> str:
-    """A place as people say it: `line 12`."""
+    """`file.py:12` as `line 12`."""
     return f"line {where.rpartition(':')[2]}"

@@ -1,4 +1,4 @@
-"""BatchNorm breaks gradient accumulation: its statistics are those of the micro-batch, not of the large batch."""
+"""BatchNorm breaks gradient accumulation: its statistics are those of the micro-batch, not of the batch."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,9 @@ from vitruvius.checks._steps import accumulations
 
 SICK = """
 import torch
-net = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.BatchNorm1d(8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+net = torch.nn.Sequential(
+    torch.nn.Linear(3, 8), torch.nn.BatchNorm1d(8), torch.nn.ReLU(), torch.nn.Linear(8, 1)
+)
 optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
 for step in range(12):
     x = torch.randn(4, 3)
@@ -23,17 +25,18 @@ HEALTHY = SICK.replace("BatchNorm1d(8)", "LayerNorm(8)")
 def accumulation_norm(trace: Trace) -> Iterator[Finding]:
     """A BatchNorm module in training mode while several micro-batches make one step."""
     for group in accumulations(trace):
-        batches = {waiting.batch for event in group.steps for waiting in event["waiting"]}
-        forwards = [event for event in trace.of("forward") if event["grad"] and event["batch"] in batches]
-        normalised = [event for event in forwards if event["normalising"]]
+        batches = {waiting.batch for event in group.steps for waiting in event.waiting}
+        forwards = [event for event in trace.forwards() if event.batch in batches]
+        normalised = [event for event in forwards if event.batch_norm]
         if normalised:
             first = normalised[0]
             yield Finding(
                 where=group.line,
                 also=(first.where,),
-                module=named(trace, first["normalising"]),
-                evidence=f"module {first['normalising']} normalises {first['rows']} rows at a time, "
-                f"a step is meant for {first['rows'] * group.size}",
-                why="mean and variance are taken over the micro-batch, so the gradient is not that of the large batch",
+                module=named(trace, first.batch_norm),
+                evidence=f"module {first.batch_norm} normalises {first.rows} rows at a time, "
+                f"a step is meant for {first.rows * group.size}",
+                why="mean and variance are taken over the micro-batch, so the gradient is not that of the "
+                "large batch",
                 fix="use LayerNorm or GroupNorm, or a larger batch without accumulation",
             )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Criterion, Finding, Trace
 from vitruvius.checks._steps import accumulations
 
 SICK = """
@@ -22,18 +22,20 @@ MEANS = ("Mean", "NllLoss", "MseLoss", "L1Loss", "SmoothL1Loss", "HuberLoss", "B
 
 
 def accumulation_scale(trace: Trace) -> Iterator[Finding]:
-    """Several backward passes of means for one step, and neither loss nor gradient divided by their number."""
+    """Several backward passes of mean losses for one step; neither loss nor gradient is divided."""
     for group in accumulations(trace):
-        whole = [event for event in group.steps if all(w.root.startswith(MEANS) for w in event["waiting"])]
-        by_hand = [event for event in whole if abs(event["scaled"] * len(event["waiting"]) - 1) < 0.02]
-        sums = [event for event in trace.of("criterion") if event["reduction"] == "sum"]
+        whole = [event for event in group.steps if all(w.operation.startswith(MEANS) for w in event.waiting)]
+        by_hand = [event for event in whole if abs(event.gradient_scale * len(event.waiting) - 1) < 0.02]
+        sums = [event for event in trace.of(Criterion) if event.reduction == "sum"]
         if whole and not by_hand and not sums:
-            root = whole[0]["waiting"][0].root.removesuffix("0").removesuffix("Backward")
+            operation = whole[0].waiting[0].operation.removesuffix("0").removesuffix("Backward")
             yield Finding(
                 where=group.line,
                 also=(whole[0].where,),
-                evidence=f"{group.size} backward passes for each step, and the loss comes undivided from {root}",
-                why="gradients add up: their sum is that of the large batch times the number of micro-batches",
+                evidence=f"{group.size} backward passes for each step, and the loss comes undivided from "
+                f"{operation}",
+                why="gradients add up: their sum is that of the large batch times the number of "
+                "micro-batches",
                 fix=f"(loss / {group.size}).backward()",
                 explains=("rate_too_high",),
             )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Backward, Finding, OptimiserBuilt, Step, Trace, ZeroGrad, lines
 
 SICK = """
 import torch
@@ -17,30 +17,24 @@ HEALTHY = SICK + "    optimizer.step()\n"
 
 def backward_without_step(trace: Trace) -> Iterator[Finding]:
     """An optimiser that was built, whose parameters get gradients, and whose step is never called."""
-    stepped = {event["optimiser"] for event in trace.of("step")}
-    moved = {key for event in trace.of("step") for key in event["parameters"]}
-    backwards = trace.of("backward")
-    for event in trace.of("optimiser"):
-        known = [trace.parameters[key] for key in event["parameters"] if key not in moved]
+    stepped = {event.optimiser for event in trace.of(Step)}
+    moved = {key for event in trace.of(Step) for key in event.parameters}
+    backwards = trace.of(Backward)
+    for event in trace.of(OptimiserBuilt):
+        known = [trace.parameters[key] for key in event.parameters if key not in moved]
         idle = [parameter for parameter in known if parameter.reached]
         still = not any(parameter.changed for parameter in known)
-        if event["optimiser"] not in stepped and idle and still and len(backwards) > 2:
-            zeroings = [
-                zero.where for zero in trace.of("zero_grad") if zero["optimiser"] == event["optimiser"]
-            ]
-            reaching = [
-                back
-                for back in backwards
-                if back["graph"] and back["graph"].leaves & set(event["parameters"])
-            ]
+        if event.optimiser not in stepped and idle and still and len(backwards) > 2:
+            zeroings = [zero for zero in trace.of(ZeroGrad) if zero.optimiser == event.optimiser]
+            reaching = [back for back, graph in trace.graphs() if graph.leaves & set(event.parameters)]
             yield Finding(
                 where=(reaching or backwards)[0].where,
-                also=(event.where, *zeroings),
-                evidence=f"{len(backwards)} backward passes, 0 steps of this {event['name']}; "
+                also=lines([event, *zeroings]),
+                evidence=f"{len(backwards)} backward passes, 0 steps of this {event.name}; "
                 f"its {len(idle)} parameters kept their first values",
                 why="backward() only computes gradients; the weights move in step()",
                 fix="call its step() after backward()",
                 severity="error",
-                exact=True,
+                confidence="exact",
                 explains=("leftover_dropped", "rate_too_low"),
             )

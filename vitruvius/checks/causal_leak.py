@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator
 
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Criterion, Finding, Trace, lines
 from vitruvius.checks._experiment import Specimen, moved, specimens
 
 SICK = """
 import torch
 net = torch.nn.Sequential(
-    torch.nn.Embedding(9, 8), torch.nn.TransformerEncoderLayer(8, 2, 8, 0.0, batch_first=True), torch.nn.Linear(8, 9)
+    torch.nn.Embedding(9, 8),
+    torch.nn.TransformerEncoderLayer(8, 2, 8, 0.0, batch_first=True),
+    torch.nn.Linear(8, 9),
 )
 optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
 for step in range(6):
@@ -29,17 +31,18 @@ def causal_leak(trace: Trace) -> Iterator[Finding]:
     for specimen in specimens(trace.examples, lambda example: example.shifted):
         if not specimen.is_steady():
             continue
-        place = _leak(specimen)
-        if place is not None:
+        position = _leak(specimen)
+        if position is not None:
             yield Finding(
                 where=specimen.example.where,
-                also=tuple({event.where for event in trace.of("criterion")}),
-                evidence=f"targets are the inputs one step later, and the output before place {place} changes with "
-                f"the input from {place} on",
+                also=lines(trace.of(Criterion)),
+                evidence=f"targets are the inputs one step later, and the output before place {position} "
+                f"changes with the input from {position} on",
                 why="the network copies the answer while training and cannot when it generates",
-                fix="a causal mask (is_causal=True, torch.triu(..., 1) is what is hidden), or padding on the left only",
+                fix="a causal mask (is_causal=True, torch.triu(..., 1) is what is hidden), or padding on the "
+                "left only",
                 severity="error",
-                exact=True,
+                confidence="exact",
                 explains=("positions_ignored",),
             )
 
@@ -50,10 +53,11 @@ def _leak(specimen: Specimen) -> int | None:
     axis = next((axis for axis in (1, 2) if before.dim() > axis and before.shape[axis] == x.shape[1]), None)
     if axis is None:
         return None
-    for place in sorted({x.shape[1] // 2, x.shape[1] - 1}):
+    for position in sorted({x.shape[1] // 2, x.shape[1] - 1}):
         changed = x.clone()
-        changed[:, place:] = x[:, place:] + 1.0 if x.is_floating_point() else x[:, place:].flip(0).roll(1, 1)
+        rest = x[:, position:]
+        changed[:, position:] = rest + 1.0 if x.is_floating_point() else rest.flip(0).roll(1, 1)
         after = specimen.output(changed)
-        if moved(before.movedim(axis, 1)[:, :place], after.movedim(axis, 1)[:, :place]):
-            return place
+        if moved(before.movedim(axis, 1)[:, :position], after.movedim(axis, 1)[:, :position]):
+            return position
     return None

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Finding, Trace, lines
 
 SICK = """
 import torch
@@ -22,19 +22,19 @@ MOST = 0.9
 
 def dead_relu(trace: Trace) -> Iterator[Finding]:
     """A ReLU layer almost all of whose units are zero in every batch that was looked at."""
-    seen = [event for event in trace.of("backward") if event["graph"] is not None and event["graph"].dead]
+    seen = [(event, graph.dead) for event, graph in trace.graphs() if graph.dead]
     if len(seen) < 2:
         return
-    worst = [max((share for share, units in event["graph"].dead if units > 3), default=0.0) for event in seen]
+    worst = [max((share for share, units in dead if units > 3), default=0.0) for _, dead in seen]
     late = worst[len(worst) // 2 :]
     if min(late) < MOST:
         return
-    forward = next((event.where for event in trace.of("forward") if event["grad"]), seen[0].where)
     yield Finding(
-        where=seen[0].where,
-        also=(forward,),
+        where=seen[0][0].where,
+        also=lines(trace.forwards()[:1]),
         evidence=f"in one ReLU layer {min(late):.0%} of the units or more are zero on every batch looked at",
         why="a unit that is negative for every row has gradient zero and stays so",
-        fix="initialisation around zero (kaiming), a smaller rate, no large negative bias; or LeakyReLU or GELU",
+        fix="initialisation around zero (kaiming), a smaller rate, no large negative bias; or LeakyReLU or "
+        "GELU",
         explains=("rate_too_low",),
     )

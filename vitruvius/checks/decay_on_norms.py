@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Finding, OptimiserBuilt, Trace
 from vitruvius.checks._modules import holding
 
 SICK = """
@@ -18,18 +18,18 @@ HEALTHY = SICK.replace("weight_decay=0.1", "weight_decay=0.0")
 
 
 def decay_on_norms(trace: Trace) -> Iterator[Finding]:
-    """Gains of normalisation layers in a group with weight decay; a matter of taste, so only worth knowing."""
-    for event in trace.of("optimiser"):
-        decayed = [trace.parameters[key] for key in event["decayed"]]
+    """Parameters of normalisation layers in a group with weight decay; often on purpose: only info."""
+    for event in trace.of(OptimiserBuilt):
+        decayed = [trace.parameters[key] for key in event.decayed]
         gains = [known.name for known in decayed if "Norm" in known.layer and known.name]
         if gains:
             yield Finding(
                 where=event.where,
                 module=holding(gains),
-                evidence=f"{event['name']} decays {len(gains)} parameters of norms: {', '.join(gains[:3])}",
+                evidence=f"{event.name} decays {len(gains)} parameters of norms: {', '.join(gains[:3])}",
                 why="pulling gains and biases towards zero does not regularise what a layer computes",
                 fix="two groups: matrices with weight_decay, vectors (p.dim() < 2) with weight_decay=0",
                 severity="info",
-                exact=True,
+                confidence="exact",
             )
             return

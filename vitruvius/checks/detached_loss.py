@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Finding, Step, Trace, lines
 from vitruvius.checks._modules import holding
 
 SICK = """
@@ -20,23 +20,23 @@ HEALTHY = SICK.replace(".detach()", "")
 
 def detached_loss(trace: Trace) -> Iterator[Finding]:
     """Parameters in an optimiser whose modules ran with gradients on, and that no backward pass reaches."""
-    seen = [event for event in trace.of("backward") if event["graph"] is not None]
-    stepped = {key for event in trace.of("step") for key in event["parameters"]}
+    seen = [event for event, _ in trace.graphs()]
+    stepped = {key for event in trace.of(Step) for key in event.parameters}
     cut = [trace.parameters[key] for key in stepped if trace.parameters[key].trainable]
     cut = [known for known in cut if known.ran and not known.reached]
-    whole = [event for event in seen if event["leaf"]]
+    whole = [event for event in seen if event.is_leaf]
     if not cut or len(seen) < 2:
         return
     guilty = (whole or seen)[0]
     yield Finding(
         where=guilty.where,
         module=holding([known.name for known in cut]),
-        also=tuple({event.where for event in trace.of("forward") if event["grad"]}),
+        also=lines(trace.forwards()),
         evidence=f"{len(cut)} parameters ran in the forward pass and no gradient reaches them: "
         f"{', '.join(known.name for known in cut[:3])}" + ("; the loss has no history" if whole else ""),
         why=".detach(), .data, .item(), numpy or no_grad() between them and the loss cut the graph",
         fix="remove what cuts the graph between these modules and the loss; freeze them if that is meant",
         severity="error",
-        exact=True,
+        confidence="exact",
         explains=("rate_too_low", "vanishing"),
     )

@@ -1,8 +1,8 @@
-"""Softmax twice: the criterion takes it itself and gets probabilities (or sigmoid outputs) instead of scores."""
+"""Softmax twice: the criterion applies it itself and gets probabilities (or sigmoids) instead of scores."""
 
 from collections.abc import Iterator
 
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Criterion, Finding, Trace, lines
 
 SICK = """
 import torch
@@ -20,22 +20,18 @@ HEALTHY = SICK.replace(", torch.nn.Softmax(1)", "")
 
 def double_softmax(trace: Trace) -> Iterator[Finding]:
     """Cross-entropy whose rows are distributions already, in every batch that was looked at."""
-    looked = [event for event in trace.of("criterion") if event["name"] == "cross_entropy"]
-    looked = [event for event in looked if event["probabilities"] is not None and event["classes"] > 1]
-    lines = dict.fromkeys(event.where for event in looked)
-    for line in lines:
+    looked = [event for event in trace.of(Criterion) if event.name == "cross_entropy"]
+    looked = [event for event in looked if event.probabilities is not None and event.classes > 1]
+    for line in lines(looked):
         here = [event for event in looked if event.where == line]
-        for fact, what in (("probabilities", "softmax"), ("logarithms", "log-softmax")):
-            if all(event[fact] for event in here):
-                yield _finding(
-                    line, f"in all {len(here)} batches looked at, every row is a {what} already", what
-                )
-                return
-    twice = [
-        event for event in trace.of("backward") if event["graph"] is not None and event["graph"].sigmoid_twice
-    ]
+        plain, logarithm = all(e.probabilities for e in here), all(e.log_probabilities for e in here)
+        if plain or logarithm:
+            what = "softmax" if plain else "log-softmax"
+            yield _finding(line, f"in all {len(here)} batches looked at, every row is a {what} already", what)
+            return
+    twice = [event for event, graph in trace.graphs() if graph.sigmoid_twice]
     if twice:
-        losses = [e for e in trace.of("criterion") if e["name"] == "binary_cross_entropy_with_logits"]
+        losses = [e for e in trace.of(Criterion) if e.name == "binary_cross_entropy_with_logits"]
         where = losses[0].where if losses else twice[0].where
         yield _finding(
             where, "the scores of binary_cross_entropy_with_logits come out of a sigmoid", "sigmoid"
@@ -51,6 +47,6 @@ def _finding(where: str, evidence: str, what: str) -> Finding:
         + ("twice changes nothing but hides the intent" if harmless else "twice flattens the gradient"),
         fix=f"remove the {what} from the network and give the criterion raw scores",
         severity="warning" if harmless else "error",
-        exact=True,
+        confidence="exact",
         explains=("rate_too_low", "vanishing"),
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import DropoutInEval, Finding, Forward, Trace, lines
 
 SICK = """
 import torch
@@ -27,15 +27,16 @@ HEALTHY = SICK.replace("0.5)  # here", "0.5, training=self.training)")
 
 def dropout_in_eval(trace: Trace) -> Iterator[Finding]:
     """A functional dropout that drops inside a module that is in eval mode."""
-    active = trace.of("dropout")
+    active = trace.of(DropoutInEval)
     if active:
-        evaluated = [event.where for event in trace.of("forward") if not event["training"]]
+        evaluated = [event for event in trace.of(Forward) if not event.training]
         yield Finding(
             where=active[0].where,
-            also=tuple(set(evaluated)),
-            evidence=f"{len(active)} times a share of {active[0]['p']:g} was dropped in a module in eval mode",
-            why="functional dropout knows nothing of eval(): its argument training is True unless told otherwise",
+            also=lines(evaluated),
+            evidence=f"{len(active)} times a share of {active[0].p:g} was dropped in a module in eval mode",
+            why="functional dropout knows nothing of eval(): its argument training is True unless told "
+            "otherwise",
             fix="F.dropout(x, p, training=self.training), or a nn.Dropout module",
             severity="error",
-            exact=True,
+            confidence="exact",
         )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from vitruvius.checks import Event, Finding, Trace
+from vitruvius.checks import Backward, Finding, Forward, Step, Trace, lines
 from vitruvius.checks._modules import named
 
 SICK = """
@@ -21,16 +21,18 @@ HEALTHY = SICK.replace("for epoch in range(4):", "for epoch in range(4):\n    ne
 
 
 def eval_mode_in_train(trace: Trace) -> Iterator[Finding]:
-    """The last forward pass before a step, with gradients, ran in eval mode although a switch in it matters."""
-    last: dict[int, Event] = {}
-    resting: list[Event] = []
+    """The last forward pass with gradients before a step ran in eval mode, and that makes a difference."""
+    last: dict[int, Forward] = {}
+    resting: list[Forward] = []
     steps = 0
-    for event in trace.of("forward", "step"):
-        if event.kind == "forward" and event["grad"]:
-            last[event["root"]] = event
-        elif event.kind == "step":
+    for event in trace.of(Forward, Step):
+        if isinstance(event, Forward) and event.grad:
+            last[event.network] = event
+        elif isinstance(event, Step):
             steps += 1
-            resting += [e for e in last.values() if not e["training"] and e["resting"] and not e["noisy"]]
+            resting += [
+                e for e in last.values() if not e.training and e.eval_module and not e.training_module
+            ]
             last = {}
     learning = [event for event in resting if _learns(trace, event)]
     frozen = any(known.ran and not known.trainable for known in trace.parameters.values())
@@ -38,16 +40,16 @@ def eval_mode_in_train(trace: Trace) -> Iterator[Finding]:
         first = learning[0]
         yield Finding(
             where=first.where,
-            module=named(trace, first["resting"]),
-            also=tuple({event.where for event in trace.of("backward", "step")}),
-            evidence=f"{len(learning)} of {steps} steps trained {first['name']} in eval mode, the first after step "
-            f"{first.step}; module {first['resting']} rests",
+            module=named(trace, first.eval_module),
+            also=lines(trace.of(Backward, Step)),
+            evidence=f"{len(learning)} of {steps} steps trained {first.name} in eval mode, the first after "
+            f"step {first.step}; module {first.eval_module} rests",
             why="dropout does not regularise and BatchNorm does not learn its statistics",
             fix="model.train() at the beginning of every epoch, after any evaluation",
-            exact=True,
+            confidence="exact",
         )
 
 
-def _learns(trace: Trace, event: Event) -> bool:
+def _learns(trace: Trace, event: Forward) -> bool:
     """Whether a backward pass belongs to this forward pass."""
-    return any(found["of"] == event["root"] and found.step == event.step for found in trace.of("backward"))
+    return any(found.network == event.network and found.step == event.step for found in trace.of(Backward))

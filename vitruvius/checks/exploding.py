@@ -26,7 +26,7 @@ LARGEST, GROWTH = 1e4, 1e4
 
 def exploding(trace: Trace) -> Iterator[Finding]:
     """The ratio of first to last gradients, or the absolute size of the gradients, at the first steps."""
-    # Layers under a normalisation are flung far away by the first step, and their gradients are small from then on.
+    # Layers before a normalisation get huge weights by the first step and small gradients after it.
     profiles = [profile for steps in (1, FIRST_STEPS) if (profile := by_depth(trace, steps))]
     profile = next((found for found in profiles if found.largest > GROWTH or _grows(found)), None)
     if profile is None:
@@ -43,6 +43,6 @@ def exploding(trace: Trace) -> Iterator[Finding]:
 
 
 def _grows(profile: Profile) -> bool:
-    """Whether layer after layer adds to the gradient; branches with a small gain only stand beside large layers."""
+    """Whether the gradient grows layer by layer; one jump is a branch with a small gain."""
     some = profile.ratio**0.2
     return profile.ratio > LARGEST and some < profile.middle < profile.ratio / some

@@ -22,15 +22,16 @@ HEALTHY = SICK.replace("net[0].requires_grad_(False)\n", "").replace("net[2].par
 def frozen(trace: Trace) -> Iterator[Finding]:
     """Parameters of a trained network that ask for no gradient; often meant, so only worth knowing."""
     still = [known for known in trace.parameters.values() if known.name and not known.trainable and known.ran]
-    forwards = [event for event in trace.of("forward") if event["grad"]]
+    forwards = trace.forwards()
     if still and forwards and trace.steps:
         yield Finding(
             where=forwards[0].where,
             module=holding([known.name for known in still]),
             evidence=f"{len(still)} of {len(trace.parameters)} parameters have requires_grad=False: "
             f"{', '.join(known.name for known in still[:3])}",
-            why="frozen parameters keep their values; right for a pretrained part, wrong for one that should learn",
+            why="frozen parameters keep their values; right for a pretrained part, wrong for one that should "
+            "learn",
             fix="requires_grad_(True) for what should learn; nothing otherwise",
             severity="info",
-            exact=True,
+            confidence="exact",
         )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from math import log
 
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Criterion, Finding, Trace
 
 SICK = """
 import torch
@@ -23,17 +23,18 @@ TIMES, ABOVE = 2.0, 1.0
 
 def initial_loss(trace: Trace) -> Iterator[Finding]:
     """The first cross-entropy against that of a guess without knowledge."""
-    judged = [event for event in trace.of("criterion") if event["name"] in ("cross_entropy", "nll_loss")]
-    first = next((event for event in judged if event["grad"]), None)
-    if first is None or first.step or first["classes"] < 2 or first["reduction"] != "mean":
+    judged = [event for event in trace.of(Criterion) if event.name in ("cross_entropy", "nll_loss")]
+    first = next((event for event in judged if event.grad), None)
+    if first is None or first.step or first.classes < 2 or first.reduction != "mean":
         return
-    guess = log(first["classes"])
-    if first["value"] is None or first["value"] < max(TIMES * guess, guess + ABOVE):
+    guess = log(first.classes)
+    if first.value is None or first.value < max(TIMES * guess, guess + ABOVE):
         return
     yield Finding(
         where=first.where,
-        evidence=f"the first loss is {first['value']:.3g}; a uniform guess over {first['classes']} classes has "
-        f"ln {first['classes']} = {guess:.3g}",
+        evidence=f"the first loss is {first.value:.3g}; a uniform guess over {first.classes} classes has "
+        f"ln {first.classes} = {guess:.3g}",
         why="the first scores are too large: early steps only undo the initialisation",
-        fix="smaller initial weights in the last layer (or embedding), a normalisation before it, scaled inputs",
+        fix="smaller initial weights in the last layer (or embedding), a normalisation before it, scaled "
+        "inputs",
     )

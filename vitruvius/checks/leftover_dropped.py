@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Finding, GradientsDropped, Trace
 from vitruvius.checks._steps import accumulations, line
 
 SICK = """
@@ -24,20 +24,17 @@ HEALTHY = SICK.replace("range(8)", "range(9)")
 def leftover_dropped(trace: Trace) -> Iterator[Finding]:
     """Gradients of fewer micro-batches than usual that were zeroed before any step."""
     for group in accumulations(trace):
-        lost = [event for event in trace.of("dropped") if event["optimiser"] == group.optimiser]
-        lost = [
-            event
-            for event in lost
-            if set(event["lines"]) == {group.line} and len(event["lines"]) < group.size
-        ]
+        lost = [event for event in trace.of(GradientsDropped) if event.optimiser == group.optimiser]
+        lost = [event for event in lost if set(event.lines) == {group.line} and len(event.lines) < group.size]
         if lost:
             yield Finding(
                 where=group.line,
                 also=(lost[0].where, group.steps[0].where),
-                evidence=f"steps follow {group.size} backward passes; {len(lost)} times {len(lost[0]['lines'])} were "
-                f"zeroed at {line(lost[0].where)} without a step",
+                evidence=f"steps follow {group.size} backward passes; {len(lost)} times "
+                f"{len(lost[0].lines)} were zeroed at {line(lost[0].where)} without a step",
                 why="the rows of these micro-batches never change the weights",
-                fix="step once more after the last micro-batch of an epoch, or choose a number that divides them",
+                fix="step once more after the last micro-batch of an epoch, or choose a number that divides "
+                "them",
                 severity="error",
-                exact=True,
+                confidence="exact",
             )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from vitruvius.checks import Finding, Parameter, Trace
+from vitruvius.checks import Backward, Finding, OptimiserBuilt, OptimiserEvent, Parameter, Step, Trace
 from vitruvius.checks._held import left_out, replaced
 from vitruvius.checks._modules import holding
 
@@ -19,9 +19,9 @@ HEALTHY = SICK.replace("second.parameters()", "[*first.parameters(), *second.par
 
 
 def missing_parameters(trace: Trace) -> Iterator[Finding]:
-    """Parameters that get gradients which nobody applies; proven wrong where parameters() could not find them."""
-    made = trace.of("optimiser", "step")
-    if not trace.of("step") or any(replaced(trace, event)[0] for event in trace.of("optimiser")):
+    """Parameters with gradients that no optimiser applies; an error where parameters() cannot find them."""
+    made = trace.of(OptimiserEvent)
+    if not trace.of(Step) or any(replaced(trace, event)[0] for event in trace.of(OptimiserBuilt)):
         return
     missing = [known for known in left_out(trace).values() if not _rests(trace, known)]
     if not any(trace.parameters[key].layer for key in trace.optimised()):
@@ -34,18 +34,20 @@ def missing_parameters(trace: Trace) -> Iterator[Finding]:
     yield Finding(
         where=made[0].where,
         module=holding([known.name for known in missing]),
-        also=(trace.of("backward")[0].where,),
+        also=(trace.of(Backward)[0].where,),
         evidence=f"{len(missing)} parameters get gradients and are in no optimiser: {', '.join(names[:4])}"
         + (", ..." if len(names) > 4 else ""),
-        why="an optimiser moves only what it was given; tensors in Python lists are not found by parameters()",
-        fix="hand them to the optimiser; hold modules in nn.ModuleList, or freeze them with requires_grad_(False)",
+        why="an optimiser moves only what it was given; tensors in Python lists are not found by "
+        "parameters()",
+        fix="hand them to the optimiser; hold modules in nn.ModuleList, or freeze them with "
+        "requires_grad_(False)",
         severity="error" if hidden else "warning",
-        exact=True,
+        confidence="exact",
     )
 
 
 def _rests(trace: Trace, known: Parameter) -> bool:
-    """Whether it belongs to a network of which nothing learns and that only runs in eval mode: a teacher, a critic."""
-    runs = [event for event in trace.of("forward") if event["root"] == known.network and event["grad"]]
+    """Whether its network learns nothing and only runs in eval mode, as a teacher does."""
+    runs = [event for event in trace.forwards() if event.network == known.network]
     learns = any(trace.parameters[key].network == known.network for key in trace.optimised())
-    return bool(runs) and not learns and not any(event["training"] for event in runs)
+    return bool(runs) and not learns and not any(event.training for event in runs)

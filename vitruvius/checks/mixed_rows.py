@@ -30,32 +30,25 @@ def mixed_rows(trace: Trace) -> Iterator[Finding]:
         before = specimen.output(x)
         if before.dim() < 1 or len(before) != len(x):
             continue
-        mixed = [
-            row
-            for row in (0, len(x) - 1)
-            if moved(before[row], specimen.output(_others_changed(x, row))[row])
-        ]
+        ends = (0, len(x) - 1)
+        mixed = [row for row in ends if moved(before[row], specimen.output(_others_changed(x, row))[row])]
         if mixed and not _is_time_major(specimen):
             yield Finding(
                 where=specimen.example.where,
-                evidence=f"the output of row {mixed[0]} of {type(specimen.model).__name__} changes when only other "
-                "rows do (eval mode)",
+                evidence=f"the output of row {mixed[0]} of {type(specimen.model).__name__} changes when "
+                "only other rows do (eval mode)",
                 why="attention, softmax, a reshape or an RNN runs over the batch axis instead of the tokens",
                 fix="batch_first=True, or the right axis (dim) and order in permute, view and softmax",
                 severity="error",
-                exact=True,
+                confidence="exact",
                 explains=("causal_leak", "positions_ignored"),
             )
 
 
 def _has_rows(example: Example, steps: int) -> bool:
-    """Targets say which axis counts rows; a single batch that always comes again may be one graph or one set."""
-    rows = len(example.args[0])
-    return (
-        (example.batches > 2 or not steps)
-        and example.target_shape[:1] in ((rows,), ())
-        and len(example.args) == 1
-    )
+    """Whether the targets confirm the batch axis; a batch that always comes again may be one graph or set."""
+    varied = example.batches > 2 or not steps
+    return varied and example.target_shape[:1] in ((example.rows,), ()) and len(example.args) == 1
 
 
 def _others_changed(x: torch.Tensor, row: int) -> torch.Tensor:
@@ -71,6 +64,5 @@ def _is_time_major(specimen: Specimen) -> bool:
     before = specimen.output(x)
     if x.dim() < 2 or before.dim() < 2 or before.shape[1] != x.shape[1]:
         return False
-    return x.shape[1] > 1 and not moved(
-        before[:, 0], specimen.output(_others_changed(x.transpose(0, 1), 0).transpose(0, 1))[:, 0]
-    )
+    changed = _others_changed(x.transpose(0, 1), 0).transpose(0, 1)
+    return x.shape[1] > 1 and not moved(before[:, 0], specimen.output(changed)[:, 0])

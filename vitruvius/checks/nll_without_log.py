@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Criterion, Finding, Trace
 
 SICK = """
 import torch
@@ -21,10 +21,10 @@ HEALTHY = SICK.replace("net(x)", "net(x).log_softmax(1)")
 def nll_without_log(trace: Trace) -> Iterator[Finding]:
     """A row whose exponentials do not sum to one is no distribution."""
     # cross_entropy calls nll_loss in C++, so what is seen here was called by the user or by nn.NLLLoss.
-    looked = [event for event in trace.of("criterion") if event["name"] == "nll_loss"]
-    wrong = [event for event in looked if event["logarithms"] is False]
+    looked = [event for event in trace.of(Criterion) if event.name == "nll_loss"]
+    wrong = [event for event in looked if event.log_probabilities is False]
     if wrong:
-        probabilities = all(event["probabilities"] for event in wrong)
+        probabilities = all(event.probabilities for event in wrong)
         yield Finding(
             where=wrong[0].where,
             evidence=f"in {len(wrong)} batches looked at, exp of a row does not sum to 1"
@@ -32,6 +32,6 @@ def nll_without_log(trace: Trace) -> Iterator[Finding]:
             why="nll_loss only picks and negates entries; without log-softmax the loss has no lower bound",
             fix="use cross_entropy on the raw scores, or put log_softmax(dim=1) before nll_loss",
             severity="error",
-            exact=True,
+            confidence="exact",
             explains=("initial_loss", "rate_too_high", "rate_too_low", "exploding", "non_finite"),
         )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from vitruvius.checks import Event, Finding, Trace
+from vitruvius.checks import Argmax, Backward, Event, Finding, Forward, Gradients, Step, Trace, lines
 from vitruvius.checks._modules import holding
 
 SICK = """
@@ -20,38 +20,38 @@ HEALTHY = SICK.replace("first(torch.randn(8, 3)).round()", "first(torch.randn(8,
 
 def non_differentiable(trace: Trace) -> Iterator[Finding]:
     """Parameters behind such an operation whose gradients are all exactly zero, or that nothing reaches."""
-    backwards = [event for event in trace.of("backward") if event["graph"] is not None]
-    stepped = {key for event in trace.of("step") for key in event["parameters"]}
-    flat = [event for event in backwards if event["graph"].flat]
-    chosen = _chosen(trace)
-    sizes = [event["sizes"] for event in trace.of("gradients")]
+    graphs = trace.graphs()
+    stepped = {key for event in trace.of(Step) for key in event.parameters}
+    flat: list[Event] = [event for event, graph in graphs if graph.zero_derivative]
+    operation = next((graph.zero_derivative for _, graph in graphs if graph.zero_derivative), "")
+    sizes = [event.rms for event in trace.of(Gradients)]
     still = [key for key in stepped if any(key in found for found in sizes)]
     still = [key for key in still if not any(found.get(key, 0.0) for found in sizes)]
     unreached = [key for key in stepped if trace.parameters[key].ran and not trace.parameters[key].reached]
-    for events, keys, name in ((flat, still, "rounding"), (chosen, unreached, "argmax")):
-        if events and keys and len(backwards) > 1:
+    for events, keys, name in ((flat, still, operation), (_argmaxes(trace), unreached, "argmax")):
+        if events and keys and len(graphs) > 1:
             names = ", ".join(trace.parameters[key].name for key in keys[:3])
-            what = events[0]["graph"].flat if name == "rounding" else "argmax"
             yield Finding(
                 where=events[0].where,
                 module=holding([trace.parameters[key].name for key in keys]),
-                also=tuple({event.where for event in backwards}),
-                evidence=f"{what} lies between the loss and {names}: their gradients are exactly zero",
+                also=lines(event for event, _ in graphs),
+                evidence=f"{name} lies between the loss and {names}: their gradients are exactly zero",
                 why="the derivative of a step function is zero wherever it exists, of an index there is none",
-                fix="use a smooth loss on the scores (cross-entropy), a straight-through estimator or a Gumbel softmax",
+                fix="use a smooth loss on the scores (cross-entropy), a straight-through estimator or a "
+                "Gumbel softmax",
                 severity="error",
-                exact=True,
+                confidence="exact",
                 explains=("detached_loss", "vanishing", "rate_too_low", "backward_without_step"),
             )
             return
 
 
-def _chosen(trace: Trace) -> list[Event]:
+def _argmaxes(trace: Trace) -> list[Event]:
     """Each argmax that stands between a forward pass and the backward pass that follows it."""
     found: list[Event] = []
     held: list[Event] = []
-    for event in trace.of("forward", "argmax", "backward"):
-        if event.kind == "backward":
+    for event in trace.of(Forward, Argmax, Backward):
+        if isinstance(event, Backward):
             found += held
-        held = [*held, event] if event.kind == "argmax" else []
+        held = [*held, event] if isinstance(event, Argmax) else []
     return found

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Finding, Forward, NonFinite, Trace, lines
 from vitruvius.checks._modules import named
 
 SICK = """
@@ -20,17 +20,18 @@ HEALTHY = SICK.replace(".relu().log()", ".exp().add(1).log().neg()")
 
 def non_finite(trace: Trace) -> Iterator[Finding]:
     """The first backward pass of a loss that is no number."""
-    for event in trace.of("non_finite"):
-        forwards = [found for found in trace.of("forward") if found.step <= event.step]
-        begun = event["first"] != "the weights"
+    for event in trace.of(NonFinite):
+        forwards = [found for found in trace.of(Forward) if found.step <= event.step]
+        begun = event.origin != "the weights"
         yield Finding(
             where=event.where,
-            module=named(trace, event["first"].removeprefix("module ")),
-            also=tuple({found.where for found in forwards[-1:]}),
-            evidence=f"at step {event.step} the loss is NaN or infinite; it begins in {event['first']}",
+            module=named(trace, event.origin.removeprefix("module ")),
+            also=lines(forwards[-1:]),
+            evidence=f"at step {event.step} the loss is NaN or infinite; it begins in {event.origin}",
             why="log(0), division by zero, an overflow or NaN in the data; one such step spoils all weights",
-            fix="log(x + eps) or log_softmax, clean the data, or a smaller learning rate if the loss grew before",
+            fix="log(x + eps) or log_softmax, clean the data, or a smaller learning rate if the loss grew "
+            "before",
             severity="error",
-            exact=True,
+            confidence="exact",
             explains=("dead_relu", "rate_too_low", "unscaled_input", "shuffled_labels") if begun else (),
         )

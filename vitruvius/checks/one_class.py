@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Criterion, Finding, Trace
 
 SICK = """
 import torch
@@ -20,17 +20,19 @@ HEALTHY = SICK.replace("x[:, 0].long()", "x[:, 0].round().long()")
 
 def one_class(trace: Trace) -> Iterator[Finding]:
     """Smallest and largest label over all batches that were trained on."""
-    judged = [event for event in trace.of("criterion") if event["labels"] and event["grad"]]
-    low = min((event["labels"][0] for event in judged), default=0)
-    high = max((event["labels"][1] for event in judged), default=1)
-    rows = sum(event["labels"][2] for event in judged)
-    if low == high and rows >= 32 and len(judged) > 1:
+    losses = [event for event in trace.of(Criterion) if event.labels and event.grad]
+    labels = [event.labels for event in losses if event.labels]
+    low = min((low for low, _, _ in labels), default=0)
+    high = max((high for _, high, _ in labels), default=1)
+    rows = sum(count for _, _, count in labels)
+    if low == high and rows >= 32 and len(labels) > 1:
         yield Finding(
-            where=judged[0].where,
-            evidence=f"all {rows} labels are {low}, for {judged[0]['classes']} classes",
+            where=losses[0].where,
+            evidence=f"all {rows} labels are {low}, for {losses[0].classes} classes",
             why="the network learns to say one class whatever it sees, and the loss still falls",
-            fix="look at how labels are made: a cast that cuts fractions, a filter, a sorted and cut data set",
+            fix="look at how labels are made: a cast that cuts fractions, a filter, a sorted and cut data "
+            "set",
             severity="error",
-            exact=True,
+            confidence="exact",
             explains=("shuffled_labels", "initial_loss", "same_order", "vanishing"),
         )

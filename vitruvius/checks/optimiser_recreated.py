@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Finding, OptimiserBuilt, Restarted, Step, Trace
 
 SICK = """
 import torch
@@ -21,20 +21,20 @@ HEALTHY = SICK.replace("for epoch in range(4):\n    optimizer", "optimizer").rep
 
 def optimiser_recreated(trace: Trace) -> Iterator[Finding]:
     """Optimisers with a memory that are made again and again, at one line, for the same parameters."""
-    used = {event["optimiser"] for event in trace.of("step")}
-    used -= {
-        event["optimiser"] for event in trace.of("restarted")
-    }  # folds and restarts begin with other weights
-    made = [event for event in trace.of("optimiser") if event["momentum"] and event["optimiser"] in used]
-    for line, keys in dict.fromkeys((event.where, event["parameters"]) for event in made):
-        times = sum(event.where == line and event["parameters"] == keys for event in made)
+    used = {event.optimiser for event in trace.of(Step)}
+    # Folds and restarts begin with other weights.
+    used -= {event.optimiser for event in trace.of(Restarted)}
+    made = [event for event in trace.of(OptimiserBuilt) if event.momentum and event.optimiser in used]
+    for line, keys in dict.fromkeys((event.where, event.parameters) for event in made):
+        times = sum(event.where == line and event.parameters == keys for event in made)
         if times > 2:
             yield Finding(
                 where=line,
                 evidence=f"built {times} times for the same {len(keys)} parameters, in {trace.steps} steps",
-                why="each new optimiser starts without momentum or squared gradients, so every epoch starts cold",
+                why="each new optimiser starts without momentum or squared gradients, so every epoch starts "
+                "cold",
                 fix="build the optimiser once, before the loop",
                 severity="error",
-                exact=True,
+                confidence="exact",
             )
             return

@@ -42,33 +42,27 @@ def positions_ignored(trace: Trace) -> Iterator[Finding]:
             if not moved(before, specimen.output(shuffled)):
                 yield Finding(
                     where=specimen.example.where,
-                    evidence=f"{type(specimen.model).__name__} gives the same output when the {what} are shuffled",
-                    why="attention and a mean over tokens treat a sequence as a set; order is lost without positions",
+                    evidence=f"{type(specimen.model).__name__} gives the same output when the {what} are "
+                    "shuffled",
+                    why="attention and a mean over tokens treat a sequence as a set; order is lost without "
+                    "positions",
                     fix="add learned or sinusoidal positions to the tokens before the first layer",
-                    exact=True,
+                    confidence="exact",
                     explains=("shuffled_labels", "rate_too_low"),
                 )
                 break
 
 
 def _attends(example: Example) -> bool:
-    """Self-attention inside, and an input with places: images or a sequence of whole numbers."""
+    """Self-attention inside, and an input with positions: images or a sequence of whole numbers."""
     names = [type(module).__name__.lower() for module in example.model.modules()]
     attention = any("attention" in name or "attn" in name or "transformer" in name for name in names)
     named = any("attn" in path or "att" in path.split(".") for path, _ in example.model.named_modules())
     x = example.args[0]
-    tokens = (
-        x.dim() == 2
-        and not x.is_floating_point()
-        and any(isinstance(m, nn.Embedding) for m in _parts(example))
-    )
-    return (
-        (attention or named) and len(example.args) == 1 and (x.dim() == 4 or tokens) and not example.shifted
-    )
-
-
-def _parts(example: Example) -> list[nn.Module]:
-    return list(example.model.modules())
+    embeds = any(isinstance(module, nn.Embedding) for module in example.model.modules())
+    tokens = x.dim() == 2 and not x.is_floating_point() and embeds
+    fits = (x.dim() == 4 or tokens) and len(example.args) == 1 and not example.shifted
+    return (attention or named) and fits
 
 
 def _shuffles(x: Tensor) -> Iterator[tuple[Tensor, str]]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from statistics import median
 
-from vitruvius.checks import Event, Finding, Trace
+from vitruvius.checks import Finding, OptimiserBuilt, Step, Trace, lines
 from vitruvius.checks._losses import losses
 
 SICK = """
@@ -22,9 +22,9 @@ LONGEST, GROWTH, STAYS, EARLY = 0.3, 10.0, 3.0, 3
 
 
 def rate_too_high(trace: Trace) -> Iterator[Finding]:
-    """Median step relative to the weights after the first two, and the loss at the end against the beginning."""
-    steps = [event for event in trace.of("step") if event["lr"] > 0]
-    moved = [median(event["moved"]) for event in steps if event["moved"] and event.step >= 2]
+    """Median update relative to the weights after two steps, and the last losses against the first."""
+    steps = [event for event in trace.of(Step) if event.lr > 0]
+    moved = [median(event.update_ratios) for event in steps if event.update_ratios and event.step >= 2]
     first, last = losses(trace)
     start = max(first[0], 1e-3) if first else 0.0
     grew = bool(first) and max(first + last) > GROWTH * start and median(last) > max(1.0, STAYS * start)
@@ -32,13 +32,13 @@ def rate_too_high(trace: Trace) -> Iterator[Finding]:
     thrown = bool(first) and _leaps(steps) and (_jumped(first, last) or _died(trace))
     if not steps or not (grew or long or thrown):
         return
-    rate = max(event["lr"] for event in steps)
+    rate = max(event.lr for event in steps)
     ratio = f"; a step is {median(moved[:3]):.2g} of the weights" if moved else ""
     height = f" over {max(first):.3g}" if max(first) > STAYS * start else ""
     growth = f"the loss went from {first[0]:.3g}{height} to {median(last):.3g}"
     yield Finding(
         where=steps[0].where,
-        also=tuple({event.where for event in trace.of("optimiser")}),
+        also=lines(trace.of(OptimiserBuilt)),
         evidence=f"rate {rate:g}: {growth}{ratio}",
         why="a step that overshoots makes the loss larger, and the next gradient with it",
         fix=f"a rate of {rate / 30:.0e} or less; warm-up and clipping help only if it is nearly right",
@@ -46,9 +46,9 @@ def rate_too_high(trace: Trace) -> Iterator[Finding]:
     )
 
 
-def _leaps(steps: list[Event]) -> bool:
+def _leaps(steps: list[Step]) -> bool:
     """Whether the very first steps are long against the weights."""
-    moved = [median(event["moved"]) for event in steps if event["moved"] and event.step < EARLY]
+    moved = [median(event.update_ratios) for event in steps if event.update_ratios and event.step < EARLY]
     return bool(moved) and median(moved) > LONGEST
 
 
@@ -60,6 +60,5 @@ def _jumped(first: list[float], last: list[float]) -> bool:
 
 def _died(trace: Trace) -> bool:
     """Whether ReLUs that worked in the first pass are nearly all dead in the last."""
-    dead = [event["graph"].dead for event in trace.of("backward") if event["graph"] and event["graph"].dead]
-    shares = [max(share for share, _ in found) for found in dead]
+    shares = [max(share for share, _ in graph.dead) for _, graph in trace.graphs() if graph.dead]
     return len(shares) > 2 and shares[0] < 0.5 and shares[-1] > 0.9

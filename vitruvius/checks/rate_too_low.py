@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from statistics import median
 
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Finding, OptimiserBuilt, Step, Trace, lines
 from vitruvius.checks._losses import losses
 
 SICK = """
@@ -23,8 +23,8 @@ SHORTEST, REACH, LEAST, FEWEST = 1e-5, 2e-3, 0.25, 20
 
 def rate_too_low(trace: Trace) -> Iterator[Finding]:
     """No step is long against the weights, all of them together are not, and the loss stays."""
-    steps = [event for event in trace.of("step") if event["moved"] and not event["cleared"]]
-    moved = [median(event["moved"]) for event in steps]
+    steps = [event for event in trace.of(Step) if event.update_ratios and not event.cleared]
+    moved = [median(event.update_ratios) for event in steps]
     first, last = losses(trace)
     if (
         not first
@@ -36,13 +36,14 @@ def rate_too_low(trace: Trace) -> Iterator[Finding]:
         return
     if median(first) - median(last) > LEAST * abs(median(first)):
         return
-    rate = max(event["lr"] for event in steps)
+    rate = max(event.lr for event in steps)
     yield Finding(
         where=steps[0].where,
-        also=tuple({event.where for event in trace.of("optimiser")}),
+        also=lines(trace.of(OptimiserBuilt)),
         evidence=f"rate {rate:g}: a step changes the weights by {median(moved):.1e} of their size; "
         f"the loss went from {median(first):.4g} to {median(last):.4g} in {trace.steps} steps",
-        why="a useful step is about a thousandth of the weights; in float32 nothing below 1e-7 is even stored",
+        why="a useful step is about a thousandth of the weights; in float32 nothing below 1e-7 is even "
+        "stored",
         fix="a rate a thousand times larger, then halve it while the loss jumps",
         explains=("shuffled_labels",),
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Backward, Finding, OptimiserBuilt, Trace
 from vitruvius.checks._held import replaced
 from vitruvius.checks._modules import holding
 
@@ -22,20 +22,21 @@ HEALTHY = SICK.replace(
 
 
 def replaced_parameters(trace: Trace) -> Iterator[Finding]:
-    """An optimiser's tensor that no network holds any more, beside one of a network that no optimiser holds."""
-    for event in trace.of("optimiser"):
+    """A tensor of an optimiser that no network holds any more, and a parameter that no optimiser holds."""
+    for event in trace.of(OptimiserBuilt):
         lost, new = replaced(trace, event)
         if lost:
             yield Finding(
                 where=event.where,
                 module=holding([item.name for item in new]),
-                also=(trace.of("backward")[0].where,),
-                evidence=f"{len(lost)} parameters of this {event['name']} belong to no network that ran; "
+                also=(trace.of(Backward)[0].where,),
+                evidence=f"{len(lost)} parameters of this {event.name} belong to no network that ran; "
                 f"{', '.join(item.name for item in new[:4])} took their place",
                 why="the optimiser keeps the old tensors; the new ones get gradients that nobody applies",
-                fix="build the optimiser after the last change of the network, or initialise in place (nn.init)",
+                fix="build the optimiser after the last change of the network, or initialise in place "
+                "(nn.init)",
                 severity="error",
-                exact=True,
+                confidence="exact",
                 explains=(
                     "backward_without_step",
                     "step_without_backward",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from vitruvius.checks import Event, Finding, Trace
+from vitruvius.checks import Backward, Finding, Forward, Trace, lines
 
 SICK = """
 import torch
@@ -26,26 +26,27 @@ def same_order(trace: Trace) -> Iterator[Finding]:
     A network that is also given its last state needs the order; it is left alone.
     """
     for (line, _), events in _training(trace).items():
-        batches = [event["batch"] for event in events]
-        period = next((place for place in range(1, len(batches)) if batches[place] == batches[0]), 0)
+        batches = [event.batch for event in events]
+        period = next((index for index in range(1, len(batches)) if batches[index] == batches[0]), 0)
         if period < FEWEST or len(batches) < 2 * period or len(set(batches[:period])) < period:
             continue
-        if all(batches[place] == batches[place - period] for place in range(period, len(batches))):
+        if all(batches[index] == batches[index - period] for index in range(period, len(batches))):
             yield Finding(
                 where=line,
-                also=tuple({event.where for event in trace.of("backward")}),
-                evidence=f"{len(batches)} batches are {len(batches) / period:.1f} passes over the same {period} "
-                "batches in the same order",
-                why="gradients of neighbouring batches stay correlated and a sorted data set biases every epoch",
+                also=lines(trace.of(Backward)),
+                evidence=f"{len(batches)} batches are {len(batches) / period:.1f} passes over the same "
+                f"{period} batches in the same order",
+                why="gradients of neighbouring batches stay correlated and a sorted data set biases every "
+                "epoch",
                 fix="DataLoader(..., shuffle=True), or a new torch.randperm for every epoch",
             )
             return
 
 
-def _training(trace: Trace) -> dict[tuple[str, int], list[Event]]:
-    found: dict[tuple[str, int], list[Event]] = {}
-    trained = {event["batch"] for event in trace.of("backward")}
-    for event in trace.of("forward"):
-        if event["grad"] and event["alone"] and event["batch"] in trained:
-            found.setdefault((event.where, event["root"]), []).append(event)
+def _training(trace: Trace) -> dict[tuple[str, int], list[Forward]]:
+    found: dict[tuple[str, int], list[Forward]] = {}
+    trained = {event.batch for event in trace.of(Backward)}
+    for event in trace.forwards():
+        if event.single_input and event.batch in trained:
+            found.setdefault((event.where, event.network), []).append(event)
     return found

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Finding, Trace, lines
 
 SICK = """
 import torch
@@ -22,23 +22,19 @@ MOST = 0.7
 
 def saturated(trace: Trace) -> Iterator[Finding]:
     """Most values of hidden tanh or sigmoid units lie within 1 % of a bound, from the first step on."""
-    seen = [
-        event for event in trace.of("backward") if event["graph"] is not None and event["graph"].saturated
+    early = [
+        (event, graph.saturated) for event, graph in trace.graphs() if graph.saturated and event.step < 3
     ]
-    early = [event for event in seen if event.step < 3]
-    if not early:
+    shares = [
+        sum(share * count for share, count in found) / sum(count for _, count in found) for _, found in early
+    ]
+    if not early or min(shares) < MOST:
         return
-    shares = []
-    for event in early:
-        units = sum(count for _, count in event["graph"].saturated)
-        shares.append(sum(share * count for share, count in event["graph"].saturated) / units)
-    if min(shares) < MOST:
-        return
-    forward = next((event.where for event in trace.of("forward") if event["grad"]), early[0].where)
     yield Finding(
-        where=early[0].where,
-        also=(forward,),
-        evidence=f"{min(shares):.0%} of the values of tanh or sigmoid units are within 1 % of a bound at the start",
+        where=early[0][0].where,
+        also=lines(trace.forwards()[:1]),
+        evidence=f"{min(shares):.0%} of the values of tanh or sigmoid units are within 1 % of a bound at the "
+        "start",
         why="the derivative is nearly zero there, so the weights before them hardly learn",
         fix="smaller initial weights (xavier), normalised inputs, or ReLU or GELU",
         explains=("vanishing", "rate_too_low"),

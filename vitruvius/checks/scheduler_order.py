@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Finding, SchedulerStep, Step, Trace
 
 SICK = """
 import torch, warnings
@@ -21,14 +21,14 @@ HEALTHY = SICK.replace("    scheduler.step()  # here\n", "") + "    scheduler.st
 
 def scheduler_order(trace: Trace) -> Iterator[Finding]:
     """A scheduler's step while its optimiser has made none, followed by steps."""
-    early = [event for event in trace.of("scheduler_step") if event["done"] == 0]
-    stepped = {event["optimiser"] for event in trace.of("step")}
-    if early and early[0]["optimiser"] in stepped:
+    early = [event for event in trace.of(SchedulerStep) if event.optimiser_steps == 0]
+    stepped = {event.optimiser for event in trace.of(Step)}
+    if early and early[0].optimiser in stepped:
         yield Finding(
             where=early[0].where,
             evidence="scheduler.step() ran before the first optimizer.step()",
             why="the schedule is one place ahead: its first learning rate is never used",
             fix="call scheduler.step() after optimizer.step(), at the end of the epoch or step",
             severity="error",
-            exact=True,
+            confidence="exact",
         )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Finding, OptimiserBuilt, SchedulerStep, Step, Trace, lines
 
 SICK = """
 import torch
@@ -21,21 +21,22 @@ SMALL, SHARE = 5e-3, 0.5
 
 def scheduler_vanishes(trace: Trace) -> Iterator[Finding]:
     """More than half of an optimiser's steps use less than 1/200 of its largest rate."""
-    schedules = trace.of("scheduler_step")
-    for optimiser in dict.fromkeys(event["optimiser"] for event in schedules):
-        steps = [event for event in trace.of("step") if event["optimiser"] == optimiser]
-        rates = [event["lr"] for event in steps]
+    schedules = trace.of(SchedulerStep)
+    for optimiser in dict.fromkeys(event.optimiser for event in schedules):
+        steps = [event for event in trace.of(Step) if event.optimiser == optimiser]
+        rates = [event.lr for event in steps]
         if len(rates) < 10 or max(rates) == 0:
             continue
         idle = sum(rate < SMALL * max(rates) for rate in rates[rates.index(max(rates)) :])
         if idle > SHARE * len(rates):
-            moves = [event for event in schedules if event["optimiser"] == optimiser]
+            moves = [event for event in schedules if event.optimiser == optimiser]
             yield Finding(
                 where=moves[0].where,
-                also=tuple({event.where for event in trace.of("optimiser")}),
+                also=lines(trace.of(OptimiserBuilt)),
                 evidence=f"{idle} of {len(rates)} steps ran at less than 1/200 of the rate {max(rates):g}; "
-                f"the scheduler stepped {len(moves)} times and ended at {moves[-1]['after']:.1e}",
-                why="a schedule that counts epochs and is stepped for every batch is through after a few batches",
+                f"the scheduler stepped {len(moves)} times and ended at {moves[-1].lr:.1e}",
+                why="a schedule that counts epochs and is stepped for every batch is through after a few "
+                "batches",
                 fix="step it once per epoch, or give it the number of batches it is stepped for",
                 explains=("rate_too_low",),
             )

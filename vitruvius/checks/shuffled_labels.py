@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from math import sqrt
 from statistics import median
 
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Criterion, Finding, Trace, lines
 from vitruvius.checks._losses import losses
 
 SICK = """
@@ -28,8 +28,8 @@ FALLEN, FEWEST = 0.9, 30
 
 
 def shuffled_labels(trace: Trace) -> Iterator[Finding]:
-    """The same row with other labels; or neighbours that agree no more than by chance while the loss stays."""
-    judged = [event for event in trace.of("criterion") if event["labels"] and event["grad"]]
+    """The same row with other labels; or nearest rows that agree only by chance while the loss stays."""
+    judged = [event for event in trace.of(Criterion) if event.labels and event.grad]
     if not judged:
         return
     changed, again = trace.relabelled
@@ -43,14 +43,16 @@ def shuffled_labels(trace: Trace) -> Iterator[Finding]:
         stays = bool(first) and trace.steps >= FEWEST and median(last) > FALLEN * median(first)
         if abs(agreement - chance) < 3 * error and stays:
             evidence = (
-                f"nearest neighbours share the label in {agreement:.1%} of {rows} rows, chance gives {chance:.1%}; "
+                f"nearest neighbours share the label in {agreement:.1%} of {rows} rows, chance gives "
+                f"{chance:.1%}; "
                 f"the loss went from {median(first):.3g} to {median(last):.3g}"
             )
     if evidence:
         yield Finding(
             where=judged[0].where,
-            also=tuple({event.where for event in trace.of("forward") if event["grad"]}),
+            also=lines(trace.forwards()),
             evidence=evidence,
-            why="without a relation between rows and labels nothing can be learnt but the share of each class",
+            why="without a relation between rows and labels nothing can be learnt but the share of each "
+            "class",
             fix="shuffle inputs and labels with the same permutation, as one data set",
         )

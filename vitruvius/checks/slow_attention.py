@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Attention, Finding, Trace
 
 SICK = """
 import torch
@@ -20,21 +20,17 @@ HEALTHY = SICK.replace("torch.randn(2, 5, 8)", "torch.randn(2, 1, 5, 8)")
 
 def slow_attention(trace: Trace) -> Iterator[Finding]:
     """Calls of scaled_dot_product_attention in the user's own code that the fused kernel does not take."""
-    for event in trace.of("attention"):
-        dropped = event["dropout"] > 0 and event["device"] == "cpu"
-        if event["direct"] and (event["rank"] == 3 or dropped):
-            what = f"dropout_p={event['dropout']:g} on the CPU" if dropped else "3-D input"
-            fix = (
-                "dropout after the attention instead"
-                if dropped
-                else "a heads axis, (batch, heads, tokens, width)"
-            )
+    for event in trace.of(Attention):
+        dropped = event.dropout > 0 and event.device == "cpu"
+        if event.direct and (event.dim == 3 or dropped):
+            what = f"dropout_p={event.dropout:g} on the CPU" if dropped else "3-D input"
+            heads = "a heads axis, (batch, heads, tokens, width)"
             yield Finding(
                 where=event.where,
                 evidence=f"scaled_dot_product_attention with {what}",
                 why="it then computes and stores the whole matrix of weights: more time and memory",
-                fix=fix,
+                fix="dropout after the attention instead" if dropped else heads,
                 severity="info",
-                exact=True,
+                confidence="exact",
             )
             return

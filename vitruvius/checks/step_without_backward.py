@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Finding, Step, Trace, lines
 
 SICK = """
 import torch
@@ -19,17 +19,17 @@ HEALTHY = SICK.replace("    optimizer.step()  # here\n", "")
 
 def step_without_backward(trace: Trace) -> Iterator[Finding]:
     """Steps that find the gradients of the step before, or none at all."""
-    steps = trace.of("step")
-    again = [event for event in steps if event["again"]]
+    steps = trace.of(Step)
+    again = [event for event in steps if event.repeated]
     if len(again) < 2:  # one empty step before training is a known way to prepare a scheduler
         return
     yield Finding(
         where=again[0].where,
-        also=tuple({event.where for event in again}),
+        also=lines(again),
         evidence=f"{len(again)} of {len(steps)} steps came without a new gradient",
         why="a step without backward() moves the weights by old gradients, or not at all",
         fix="call step() once for each backward(), or once for each group of accumulated ones",
         severity="error",
-        exact=True,
+        confidence="exact",
         explains=("rate_too_high", "rate_too_low"),
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Criterion, Finding, Step, Trace, lines
 
 SICK = """
 import torch
@@ -22,35 +22,30 @@ ADAPTIVE = ("Ada", "NAdam", "RAdam", "SparseAdam", "RMSprop", "Rprop")
 
 def summed_loss(trace: Trace) -> Iterator[Finding]:
     """A backward pass whose root is a sum over rows, in a criterion or written by hand."""
-    forwards = {event["batch"]: event["size"] for event in trace.of("forward") if event["grad"]}
-    criteria = [event for event in trace.of("criterion") if event["reduction"] == "sum" and event["grad"]]
-    values = {event["value"]: event for event in criteria if event["value"] is not None}
-    steps = trace.of("step")
-    applied = {waiting.where for event in steps for waiting in event["waiting"] or ()}
-    backwards = [event for event in trace.of("backward") if event["graph"] is not None]
-    backwards = [
-        event for event in backwards if event.where in applied or not applied
-    ]  # a saliency is no loss
-    for event in backwards:
-        rows = event["graph"].summed_rows if not criteria else _rows(values.get(event["value"]))
-        size = forwards.get(event["batch"], 0)
-        by_hand = any(abs((step["scaled"] or 1.0) * rows - 1) < 0.02 for step in steps)
+    forwards = {event.batch: event.size for event in trace.forwards()}
+    criteria = [event for event in trace.of(Criterion) if event.reduction == "sum" and event.grad]
+    values = {event.value: event for event in criteria if event.value is not None}
+    steps = trace.of(Step)
+    applied = {waiting.where for event in steps for waiting in event.waiting}
+    for event, graph in trace.graphs():
+        if applied and event.where not in applied:  # a saliency map, not a loss
+            continue
+        scores = values[event.value].scores if event.value in values else ()
+        rows = (scores[0] if scores else 0) if criteria else graph.summed_rows
+        size = forwards.get(event.batch, 0)
+        by_hand = any(abs((step.gradient_scale or 1.0) * rows - 1) < 0.02 for step in steps)
         if rows > 1 and not by_hand and (criteria or (size > 1 and rows % size == 0)):
-            adapts = any(step["name"].startswith(ADAPTIVE) for step in steps)
-            rate = next((step["lr"] for step in steps if not adapts), None)
+            adapts = any(step.name.startswith(ADAPTIVE) for step in steps)
+            rate = next((step.lr for step in steps if not adapts), None)
             implied = f"; the rate {rate:g} acts like {rate * rows:g} on the mean" if rate else ""
             yield Finding(
                 where=event.where,
-                also=tuple({found.where for found in criteria}),
+                also=lines(criteria),
                 evidence=f"the loss adds up {rows} rows and is not divided{implied}",
-                why="its gradient grows with the batch: another batch size, or a smaller last batch, changes the step",
+                why="its gradient grows with the batch: another batch size, or a smaller last batch, changes "
+                "the step",
                 fix="take the mean (reduction='mean'), or divide by the number of rows",
                 severity="info" if adapts else "warning",
                 explains=("rate_too_high", "exploding", "initial_loss", "non_finite"),
             )
             return
-
-
-def _rows(criterion: object) -> int:
-    scores = getattr(criterion, "facts", {}).get("scores", ())
-    return int(scores[0]) if scores else 0

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Backward, Finding, Trace
 from vitruvius.checks._modules import holding
 
 SICK = """
@@ -25,28 +25,21 @@ HEALTHY = SICK.replace("torch.nn.init.constant_(net[2].weight, 0.1)", "torch.nn.
 def symmetric_init(trace: Trace) -> Iterator[Finding]:
     """Weights whose units were equal at the start and are equal still after the steps that were watched."""
     optimised = trace.optimised()
-    alike = [
-        known for key, known in trace.parameters.items() if known.alike and known.reached and key in optimised
-    ]
-    alike = [
-        known
-        for known in alike
-        if "Norm" not in known.layer and "Embedding" not in known.layer and known.name
-    ]
+    moved = [known for key, known in trace.parameters.items() if known.reached and key in optimised]
+    alike = [known for known in moved if known.alike and known.name]
+    alike = [known for known in alike if "Norm" not in known.layer and "Embedding" not in known.layer]
     if not alike or trace.steps < 3:
         return
-    forward = next(
-        (event.where for event in trace.of("forward") if event["grad"]), trace.of("backward")[0].where
-    )
+    passes = [*trace.forwards(), *trace.of(Backward)]
     yield Finding(
-        where=forward,
+        where=passes[0].where,
         module=holding([alike[0].name]),
-        also=(trace.of("backward")[0].where,),
+        also=(trace.of(Backward)[0].where,),
         evidence=f"all {alike[0].shape[0]} units of {alike[0].name} are equal, at the start and after "
         f"{trace.steps} steps",
         why="equal units get equal gradients: the layer acts like a single unit however wide it is",
         fix="leave torch's own initialisation, or draw the weights at random (nn.init.xavier_uniform_)",
         severity="error",
-        exact=True,
+        confidence="exact",
         explains=("dead_relu", "rate_too_low", "vanishing"),
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Criterion, Finding, Trace
 
 SICK = """
 import torch
@@ -21,23 +21,21 @@ ELEMENTWISE = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 
 def target_shape(trace: Trace) -> Iterator[Finding]:
     """(N, 1) against (N,), in a criterion or in a difference written by hand."""
-    for event in trace.of("criterion"):
-        scores, target = event["scores"], event["target"]
-        if event["name"] in ELEMENTWISE and target is not None and event["grad"] and _crossed(scores, target):
+    for event in trace.of(Criterion):
+        scores, target = event.scores, event.target
+        if event.name in ELEMENTWISE and target is not None and event.grad and _crossed(scores, target):
             yield _finding(event.where, scores, target)
             return
-    for event in trace.of("backward"):
-        if event["graph"] is not None and event["graph"].spread:
-            before, after = event["graph"].spread
-            yield _finding(event.where, before, (after[0],) if len(before) == 2 else (after[0], 1))
+    for backward, graph in trace.graphs():
+        if graph.broadcast:
+            before, (rows, *_) = graph.broadcast
+            yield _finding(backward.where, before, (rows,) if len(before) == 2 else (rows, 1))
             return
 
 
 def _crossed(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
     longer, shorter = (a, b) if len(a) > len(b) else (b, a)
-    return (
-        len(longer) == len(shorter) + 1 and longer[-1] == 1 and longer[:-1] == shorter and shorter[-1:] > (1,)
-    )
+    return longer == (*shorter, 1) and shorter[-1:] > (1,)
 
 
 def _finding(where: str, scores: tuple[int, ...], target: tuple[int, ...]) -> Finding:
@@ -47,6 +45,6 @@ def _finding(where: str, scores: tuple[int, ...], target: tuple[int, ...]) -> Fi
         why="the mean over all pairs is smallest when every prediction is the mean target",
         fix="give both the same shape: targets.view_as(predictions)",
         severity="error",
-        exact=True,
+        confidence="exact",
         explains=("rate_too_low", "rate_too_high", "shuffled_labels"),
     )

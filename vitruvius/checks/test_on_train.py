@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from vitruvius.checks import Event, Finding, Trace
+from vitruvius.checks import Finding, Forward, Trace, lines
 from vitruvius.checks._words import speaks_of_test
 
 SICK = """
@@ -24,27 +24,25 @@ HEALTHY = SICK.replace("x_test = x[40:]", "x_test = torch.randn(24, 3)")
 
 def test_on_train(trace: Trace) -> Iterator[Finding]:
     """Rows of passes without gradients that had all been trained on, where the code speaks of a test."""
-    evaluated = [event for event in trace.of("forward") if not event["grad"] and event["rows"] > 3]
-    trained = {event["root"] for event in trace.of("forward") if event["grad"]}
-    late = [event for event in evaluated if event["root"] in trained and event.step > trace.steps // 2]
-    late = [event for event in late if event["alone"] and not _is_only_batch(trace, event)]
-    if not late or any(event["known"] < 0.95 * event["rows"] for event in late):
+    evaluated = [event for event in trace.of(Forward) if not event.grad and event.rows > 3]
+    trained = {event.network for event in trace.forwards()}
+    late = [event for event in evaluated if event.network in trained and event.step > trace.steps // 2]
+    late = [event for event in late if event.single_input and not _is_only_batch(trace, event)]
+    if not late or any(event.trained_rows < 0.95 * event.rows for event in late):
         return
     meant = [event for event in late if speaks_of_test(event)]
     if meant:
-        rows = sum(event["rows"] for event in meant)
+        rows = sum(event.rows for event in meant)
         yield Finding(
             where=meant[-1].where,
-            also=tuple({event.where for event in meant}),
+            also=lines(meant),
             evidence=f"all {rows} rows looked at in {len(meant)} evaluations had been trained on",
-            why="on rows it has seen a network looks better than it is: the figure says nothing about new data",
+            why="on rows it has seen a network looks better than it is: the figure says nothing about new "
+            "data",
             fix="split once, before training, and evaluate on rows that no training batch holds",
         )
 
 
-def _is_only_batch(trace: Trace, event: Event) -> bool:
-    """Whether all training saw this one batch: a graph whose nodes are split, or a batch to overfit on purpose."""
-    batches = {
-        found["batch"] for found in trace.of("forward") if found["grad"] and found["root"] == event["root"]
-    }
-    return batches == {event["batch"]}
+def _is_only_batch(trace: Trace, event: Forward) -> bool:
+    """Whether this batch is the only training batch: a graph with split nodes, or overfitting on purpose."""
+    return {found.batch for found in trace.forwards() if found.network == event.network} == {event.batch}

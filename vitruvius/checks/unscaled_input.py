@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Backward, Finding, Trace, lines
 
 SICK = """
 import torch
@@ -17,28 +17,23 @@ for step in range(6):
 """
 HEALTHY = SICK.replace("net(x)", "net(x / 255)")
 MEAN, DEVIATION, MAGNITUDE = 2.0, 5.0, 10.0
+CONSEQUENCES = ("rate_too_high", "exploding", "dead_relu", "initial_loss", "saturated", "non_finite")
 
 
 def unscaled_input(trace: Trace) -> Iterator[Finding]:
     """Mean and deviation of what the first layer with weights is given, at the first steps."""
-    forwards = [event for event in trace.of("forward") if event["grad"] and event["first_input"] is not None]
-    for event in forwards[:3]:
-        mean, deviation, largest = event["first_input"]
+    seen = [(event, event.first_input) for event in trace.forwards() if event.first_input is not None]
+    for event, (mean, deviation, largest) in seen[:3]:
         if (abs(mean) > MEAN or deviation > DEVIATION) and largest > MAGNITUDE:
             yield Finding(
                 where=event.where,
-                also=tuple(found.where for found in trace.of("backward")[:1]),
+                also=lines(trace.of(Backward)[:1]),
                 evidence=f"the first layer gets values of mean {mean:.3g} and deviation {deviation:.3g}, "
                 f"up to {largest:.3g}",
-                why="large and uneven inputs make gradients of very different size: no rate suits all weights",
-                fix="subtract the mean and divide by the deviation of the training data (bytes: divide by 255)",
-                explains=(
-                    "rate_too_high",
-                    "exploding",
-                    "dead_relu",
-                    "initial_loss",
-                    "saturated",
-                    "non_finite",
-                ),
+                why="large and uneven inputs make gradients of very different size: no rate suits all "
+                "weights",
+                fix="subtract the mean and divide by the deviation of the training data (bytes: divide by "
+                "255)",
+                explains=CONSEQUENCES,
             )
             return

@@ -35,6 +35,7 @@ def vanishing(trace: Trace) -> Iterator[Finding]:
         evidence=f"the gradient (RMS) of the first layers is {profile.ratio:.1e} of that of the last; "
         f"it falls below a hundredth at {profile.falls_at}, over {profile.layers} layers",
         why="each plain layer multiplies the gradient by less than one; over many layers nothing is left",
-        fix="residual connections, normalisation (LayerNorm, BatchNorm), or initialisation that keeps the variance",
+        fix="residual connections, normalisation (LayerNorm, BatchNorm), or initialisation that keeps the "
+        "variance",
         explains=("rate_too_low", "saturated", "dead_relu"),
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Finding, Step, Trace, lines
 
 SICK = """
 import torch
@@ -19,19 +19,19 @@ HEALTHY = SICK.replace("    loss.backward()", "    optimizer.zero_grad()\n    lo
 
 def zero_grad(trace: Trace) -> Iterator[Finding]:
     """A step that moves parameters by a gradient which holds one that an earlier step has used already."""
-    for optimiser in {event["optimiser"] for event in trace.of("step")}:
-        steps = [event for event in trace.of("step") if event["optimiser"] == optimiser]
-        stale = [event for event in steps if event["stale"]]
+    for optimiser in {event.optimiser for event in trace.of(Step)}:
+        steps = [event for event in trace.of(Step) if event.optimiser == optimiser]
+        stale = [event for event in steps if event.stale]
         if stale:
             first = stale[0]
             yield Finding(
                 where=first.where,
-                also=tuple({waiting.where for waiting in first["waiting"]}),
-                evidence=f"in {len(stale)} of {len(steps)} steps, {first['stale']} parameters of {first['name']} "
+                also=lines(first.waiting),
+                evidence=f"in {len(stale)} of {len(steps)} steps, {first.stale} parameters of {first.name} "
                 "still held the gradient of an earlier step",
                 why="backward() adds to .grad; what is left from the last step is applied again and again",
                 fix="call optimizer.zero_grad() before backward(), for every optimiser that steps",
                 severity="error",
-                exact=True,
+                confidence="exact",
                 explains=("rate_too_high", "exploding", "accumulation_scale", "accumulation_norm"),
             )

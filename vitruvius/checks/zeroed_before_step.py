@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Finding, Step, Trace, ZeroGrad, lines
+from vitruvius.checks._steps import line
 
 SICK = """
 import torch
@@ -21,23 +22,19 @@ HEALTHY = SICK.replace(
 
 def zeroed_before_step(trace: Trace) -> Iterator[Finding]:
     """A step whose gradients were computed and then cleared."""
-    steps = trace.of("step")
-    empty = [event for event in steps if event["zeroed"] or (event["waiting"] and event["scaled"] == 0)]
+    steps = trace.of(Step)
+    empty = [event for event in steps if event.zeroed or (event.waiting and event.gradient_scale == 0)]
     if len(empty) > 1:
         first = empty[0]
-        zeroings = [event for event in trace.of("zero_grad") if event["optimiser"] == first["optimiser"]]
+        zeroings = [event for event in trace.of(ZeroGrad) if event.optimiser == first.optimiser]
         yield Finding(
             where=first.where,
-            also=tuple({event.where for event in zeroings}),
-            evidence=f"{len(empty)} of {len(steps)} steps found only empty gradients although backward() had run; "
-            f"zeroed at {', '.join(sorted({_line(event.where) for event in zeroings}))}",
+            also=lines(zeroings),
+            evidence=f"{len(empty)} of {len(steps)} steps found only empty gradients although backward() "
+            f"had run; zeroed at {', '.join(sorted({line(event.where) for event in zeroings}))}",
             why="zero_grad() after backward() throws the new gradients away before step() can use them",
             fix="move zero_grad() before backward(), or after step()",
             severity="error",
-            exact=True,
+            confidence="exact",
             explains=("rate_too_low", "leftover_dropped", "step_without_backward", "backward_without_step"),
         )
-
-
-def _line(where: str) -> str:
-    return f"line {where.rpartition(':')[2]}"

@@ -1,4 +1,4 @@
-"""The clinic: watch a script, a block or a single pass, then let every check look at the trace."""
+"""Watch a script, a block or a single pass, then let every check look at the trace."""
 
 import linecache
 import re
@@ -7,52 +7,50 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 import torch
 from torch import nn
 
 from vitruvius import checks
-from vitruvius.checks import Finding, Trace
-from vitruvius.checks._accumulation import Table, tables
+from vitruvius.checks import Backward, Finding, Step, Trace
 from vitruvius.core import plugins
 from vitruvius.core.errors import UserError, reason
+from vitruvius.doctor.accumulation import tables
 from vitruvius.doctor.hooks import installed
-from vitruvius.doctor.stepping import Enough
-from vitruvius.doctor.watcher import Watcher
+from vitruvius.doctor.results import Result, Skipped
+from vitruvius.doctor.watcher import Enough, Watcher
 
-ORDER = {"error": 0, "warning": 1, "info": 2}
+SEVERITIES = ("error", "warning", "info")
 ALLOWED = re.compile(r"#\s*vitruvius:\s*allow\s+([\w, ]+)")
 
 
-@dataclass
+@dataclass(slots=True)
 class Report:
-    """What the doctor says."""
+    """What `watch` gives to its block: the result is filled in when the block ends."""
 
-    findings: list[tuple[str, Finding]] = field(default_factory=list)
-    checked: list[str] = field(default_factory=list)
-    skipped: list[tuple[str, str]] = field(default_factory=list)
-    steps: int = 0
-    seconds: float = 0.0
-    overhead: float = 0.0
-    script_exit: int = 0
-    tables: list[Table] = field(default_factory=list)
+    result: Result = field(default_factory=Result)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings, root causes first."""
+        return self.result.findings
 
 
 @contextmanager
 def watch(steps: int | None = None, table: bool = False) -> Iterator[Report]:
-    """Watch the training inside the block; the report is filled when it ends, even by an error.
+    """Watch the training inside the block; the report is filled in when it ends, even by an error.
 
-    With `table`, it also says how far gradient accumulation would be from the large batch.
+    With `table`, it also measures how far gradient accumulation would be from the large batch.
 
     >>> with watch() as report:
     ...     net = nn.Linear(2, 1)
     ...     net(torch.ones(3, 2)).mean().backward()
-    >>> report.steps, report.findings
-    (0, [])
+    >>> report.result.steps, report.findings
+    (0, ())
     """
     report, watcher, started = Report(), Watcher(steps), time.perf_counter()
     try:
@@ -61,50 +59,48 @@ def watch(steps: int | None = None, table: bool = False) -> Iterator[Report]:
     except Enough:
         pass
     finally:
-        report.seconds = time.perf_counter() - started
-        report.overhead = watcher.spent / max(report.seconds, 1e-9)
+        seconds = time.perf_counter() - started
+        facts: dict[str, Any] = {"seconds": round(seconds, 3)}
+        facts["overhead"] = round(watcher.spent / max(seconds, 1e-9), 4)
         with torch.random.fork_rng(devices=[]):
             trace = watcher.finish()
-            examine(trace, report)
-            report.tables = tables(trace) if table else []
+            result = examine(trace)
+            facts["tables"] = tables(trace) if table else None
+        report.result = result.model_copy(update=facts)
 
 
-def examine(trace: Trace, report: Report, names: Sequence[str] | None = None) -> None:
-    """Let the checks look at a trace: root causes first, consequences and allowed lines left out."""
-    report.steps = trace.steps
-    found: list[tuple[str, Finding]] = []
-    for name in plugins.members("checks") if names is None else names:
-        if not trace.of("backward", "step"):
-            report.skipped.append((name, "neither a backward pass nor a step was seen"))
-            continue
+def examine(trace: Trace, names: Sequence[str] | None = None) -> Result:
+    """Let the checks look at a trace: root causes first, without consequences and allowed lines."""
+    names = tuple(plugins.members("checks")) if names is None else names
+    if not trace.of(Backward, Step):
+        why = "neither a backward pass nor a step was seen"
+        return Result(skipped=tuple(Skipped(check=name, why=why) for name in names), steps=trace.steps)
+    found: list[Finding] = []
+    checked, skipped = [], []
+    for name in names:
         try:
-            found += [(name, finding) for finding in checks.get(name)(trace)]
-            report.checked.append(name)
-        except (
-            Exception
-        ) as error:  # a network that cannot be copied or run again must not hide the other findings
-            report.skipped.append((name, f"{type(error).__name__}: {error}"))
-    found = [(name, finding) for name, finding in found if not _allowed(name, finding)]
-    report.findings = sorted(
-        _root_causes(found), key=lambda pair: (ORDER[pair[1].severity], not pair[1].exact)
-    )
+            found += checks.findings(name, trace)
+            checked.append(name)
+        except Exception as error:  # a network that cannot be copied must not hide the other findings
+            skipped.append(Skipped(check=name, why=f"{type(error).__name__}: {error}"))
+    causes = _root_causes([finding for finding in found if not _allowed(finding)])
+    causes.sort(key=lambda finding: (SEVERITIES.index(finding.severity), finding.confidence != "exact"))
+    return Result(findings=tuple(causes), checked=tuple(checked), skipped=tuple(skipped), steps=trace.steps)
 
 
-def _root_causes(found: list[tuple[str, Finding]]) -> list[tuple[str, Finding]]:
-    """Without what a finding explains that nothing explains in turn."""
-    explained = {bug for _, finding in found for bug in finding.explains}
-    consequences = {bug for name, finding in found if name not in explained for bug in finding.explains}
-    return [
-        (name, finding) for name, finding in found if name not in consequences or finding.severity == "info"
-    ]
+def _root_causes(found: list[Finding]) -> list[Finding]:
+    """The findings that no other one explains, unless that one is itself explained; and all notes."""
+    explained = {bug for finding in found for bug in finding.explains}
+    consequences = {bug for finding in found if finding.bug not in explained for bug in finding.explains}
+    return [f for f in found if f.bug not in consequences or f.severity == "info"]
 
 
-def _allowed(bug: str, finding: Finding) -> bool:
-    """Whether a line that takes part carries `# vitruvius: allow BUG`."""
+def _allowed(finding: Finding) -> bool:
+    """Whether a line that takes part has the comment `# vitruvius: allow BUG`."""
     for where in (finding.where, *finding.also):
         file, _, line = where.rpartition(":")
         allowed = ALLOWED.search(linecache.getline(file, int(line)) if line.isdigit() else "")
-        if allowed and bug in re.split(r"[,\s]+", allowed[1]):
+        if allowed and finding.bug in re.split(r"[,\s]+", allowed[1]):
             return True
     return False
 
@@ -115,20 +111,18 @@ def run_script(
     steps: int | None = None,
     to_stderr: bool = False,
     table: bool = False,
-) -> Report:
-    """Run a script as `python script arguments` would, under watch; its own error is shown and kept as exit code."""
-    path = Path(script)
-    code = _compiled(path)
-    report, script_exit = Report(), 0
+) -> Result:
+    """Run a script as `python script arguments` does and watch it; its error is shown, not raised."""
+    path, exit_code = Path(script), 0
+    code = _compile(path)
     with _as_main(path, arguments) as main, redirect_stdout(sys.stderr) if to_stderr else nullcontext():
         with watch(steps, table) as report:
-            script_exit = _outcome(lambda: exec(code, main.__dict__))
-        report.script_exit = script_exit
+            exit_code = _exit_code(lambda: exec(code, main.__dict__))
         sys.stdout.flush()
-    return report
+    return report.result.model_copy(update={"script_exit": exit_code})
 
 
-def _compiled(path: Path) -> Any:
+def _compile(path: Path) -> CodeType:
     try:
         source = path.read_bytes()
     except OSError as error:
@@ -140,8 +134,8 @@ def _compiled(path: Path) -> Any:
         raise UserError(f"{path}{line}: syntax error: {getattr(error, 'msg', error)}") from error
 
 
-def _outcome(call: Callable[[], Any]) -> int:
-    """The exit code python would leave with; a traceback begins where the user's code does."""
+def _exit_code(call: Callable[[], Any]) -> int:
+    """The exit code of python; a traceback begins where the user's code does."""
     try:
         call()
     except SystemExit as end:
@@ -161,7 +155,7 @@ def _outcome(call: Callable[[], Any]) -> int:
 
 @contextmanager
 def _as_main(path: Path, arguments: Sequence[str]) -> Iterator[ModuleType]:
-    """The script stands where python would put it: `__main__`, sys.argv and the first entry of sys.path."""
+    """Set `__main__`, sys.argv and the first entry of sys.path as python does for a script."""
     main = ModuleType("__main__")
     main.__dict__.update(__file__=str(path), __builtins__=__builtins__)
     before, argv, search = sys.modules["__main__"], sys.argv, list(sys.path)
@@ -174,13 +168,13 @@ def _as_main(path: Path, arguments: Sequence[str]) -> Iterator[ModuleType]:
         sys.modules["__main__"], sys.argv, sys.path[:] = before, argv, search
 
 
-def examine_model(factory: Callable[[], Any], name: str, table: bool = False) -> Report:
-    """Check a network, its loss and one batch without training: forward and back twice, once in eval mode.
+def examine_model(factory: Callable[[], Any], name: str, table: bool = False) -> Result:
+    """Check a network, its loss and one batch: two forward and backward passes, and one pass in eval mode.
 
     The factory returns (model, loss, batch); the loss is called as loss(model(x), y) for a batch (x, y).
     """
     with torch.random.fork_rng(devices=[]), watch(table=table) as report:
-        # Built under watch, so that a loss it names is seen as well.
+        # Built under watch: a loss function that the factory returns is then the watched one.
         model, loss, batch = _parts(factory(), name)
         model.train()
         for _ in range(2):
@@ -191,20 +185,16 @@ def examine_model(factory: Callable[[], Any], name: str, table: bool = False) ->
             model(batch[0])
     code = getattr(factory, "__code__", None)
     home = f"{code.co_filename}:{code.co_firstlineno}" if code else name
-    report.findings = [(bug, replace(found, where=found.where or home)) for bug, found in report.findings]
-    return report
+    placed = tuple(f.model_copy(update={"where": f.where or home}) for f in report.findings)
+    return report.result.model_copy(update={"findings": placed})
 
 
 def _parts(made: Any, name: str) -> tuple[nn.Module, Callable[..., Any], Sequence[Any]]:
-    """What a factory made, if it is what is needed."""
+    """The model, loss and batch that a factory returned; other things are refused."""
     if not isinstance(made, tuple) or len(made) != 3:
         raise UserError(f"{name}: must return (model, loss, batch), got {type(made).__name__}")
     model, loss, batch = made
-    if (
-        not isinstance(model, nn.Module)
-        or not callable(loss)
-        or not isinstance(batch, list | tuple)
-        or not batch
-    ):
+    tensors = isinstance(batch, list | tuple) and batch
+    if not isinstance(model, nn.Module) or not callable(loss) or not tensors:
         raise UserError(f"{name}: must return a module, a function of its output, and a tuple of tensors")
     return model, loss, batch

@@ -1,4 +1,4 @@
-"""Hooks into torch for as long as a block lasts: optimisers, backward, modules, criteria, schedulers, zeroing."""
+"""Hooks into torch while a block runs: modules, losses, backward, optimisers, schedulers, zero_grad."""
 
 import functools
 import sys
@@ -14,32 +14,22 @@ from torch.nn.modules import module as modules
 from torch.nn.modules.dropout import _DropoutNd
 from torch.optim import Optimizer, lr_scheduler, optimizer
 
-from vitruvius.doctor import user_code as tracing
+from vitruvius.checks import Argmax, Attention, AutogradGrad, DropoutInEval
+from vitruvius.doctor import user_code
 from vitruvius.doctor.watcher import Watcher
 
-CRITERIA: tuple[str, ...] = (
-    "cross_entropy",
-    "nll_loss",
-    "mse_loss",
-    "l1_loss",
-    "smooth_l1_loss",
-    "huber_loss",
-)
-CRITERIA += (
-    "kl_div",
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-    "poisson_nll_loss",
-    "gaussian_nll_loss",
+CRITERIA = (
+    *("cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div"),
+    *("binary_cross_entropy", "binary_cross_entropy_with_logits", "poisson_nll_loss", "gaussian_nll_loss"),
 )
 DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout")
 
 
 @contextmanager
 def installed(watcher: Watcher) -> Iterator[None]:
-    """Everything torch does inside the block is told to the watcher; afterwards torch is as it was."""
+    """Report what torch does inside the block to the watcher; afterwards torch is as it was."""
     with ExitStack() as stack:
-        # torch forgets this entry when the handle is removed, and then takes the process for a hooked one for ever.
+        # Removing the handle leaves this entry behind, and torch would believe that a hook exists.
         stack.callback(modules._global_forward_hooks_with_kwargs.clear)
         for handle in _hooks(watcher):
             stack.callback(handle.remove)
@@ -53,16 +43,15 @@ def installed(watcher: Watcher) -> Iterator[None]:
 def _hooks(watcher: Watcher) -> list[Any]:
     def enters(module: nn.Module, args: Any) -> None:
         if not watcher.busy:
-            watcher.enters(module, args)
+            watcher.enters(module)
 
     def leaves(module: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
         if not watcher.busy:
-            watcher.leaves(module, args, kwargs, output)
+            watcher.leaves(module, args, kwargs)
 
     def before(optimiser: Optimizer, args: Any, kwargs: Any) -> None:
-        closure = kwargs.get("closure") or next(
-            iter(args[1:] if args and args[0] is optimiser else args), None
-        )
+        given = args[1:] if args and args[0] is optimiser else args
+        closure = kwargs.get("closure") or next(iter(given), None)
         watcher.before_step(optimiser, closure is not None)
 
     def after(optimiser: Optimizer, args: Any, kwargs: Any) -> None:
@@ -81,23 +70,22 @@ Replacement = tuple[Any, str, Callable[[Any], Any]]
 
 def _replacements(watcher: Watcher) -> list[Replacement]:
     found: list[Replacement] = [
-        (torch.autograd, "backward", lambda original: _backward(watcher, original)),
-        (torch.autograd, "grad", lambda original: _asked(watcher, original)),
-        (Optimizer, "__init__", lambda original: _built(watcher, original)),
-        (Optimizer, "zero_grad", lambda original: _zeroed(watcher, original)),
-        (nn.Module, "zero_grad", lambda original: _zeroed(watcher, original)),
-        (torch, "argmax", lambda original: _chosen(watcher, original)),
-        (torch.Tensor, "argmax", lambda original: _chosen(watcher, original)),
-        (functional, "scaled_dot_product_attention", lambda original: _attention(watcher, original)),
+        (torch.autograd, "backward", functools.partial(_backward, watcher)),
+        (torch.autograd, "grad", functools.partial(_autograd_grad, watcher)),
+        (Optimizer, "__init__", functools.partial(_optimiser_init, watcher)),
+        (Optimizer, "zero_grad", functools.partial(_zero_grad, watcher)),
+        (nn.Module, "zero_grad", functools.partial(_zero_grad, watcher)),
+        (torch, "argmax", functools.partial(_argmax, watcher)),
+        (torch.Tensor, "argmax", functools.partial(_argmax, watcher)),
+        (functional, "scaled_dot_product_attention", functools.partial(_attention, watcher)),
     ]
-    found += [(functional, name, functools.partial(_judged, watcher, name)) for name in CRITERIA]
-    found += [(functional, name, lambda original: _dropped_out(watcher, original)) for name in DROPOUTS]
-    kinds = [lr_scheduler.LRScheduler, *_descendants(lr_scheduler.LRScheduler)]
-    for kind in kinds:
+    found += [(functional, name, functools.partial(_criterion, watcher, name)) for name in CRITERIA]
+    found += [(functional, name, functools.partial(_dropout, watcher)) for name in DROPOUTS]
+    for kind in (lr_scheduler.LRScheduler, *_descendants(lr_scheduler.LRScheduler)):
         if "step" in vars(kind):
-            found.append((kind, "step", lambda original: _scheduled(watcher, original)))
+            found.append((kind, "step", functools.partial(_scheduler_step, watcher)))
         if "__init__" in vars(kind):
-            found.append((kind, "__init__", lambda original: _quietly(original)))
+            found.append((kind, "__init__", _scheduler_init))
     return found
 
 
@@ -119,44 +107,44 @@ def _backward(watcher: Watcher, original: Any) -> Any:
     return backward
 
 
-def _asked(watcher: Watcher, original: Any) -> Any:
+def _autograd_grad(watcher: Watcher, original: Any) -> Any:
     def grad(outputs: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         if not watcher.busy and watcher.sampling:
             of = (inputs,) if isinstance(inputs, torch.Tensor) else tuple(inputs)
-            watcher.note("asked", keys=tuple(map(id, of)))
+            watcher.note(AutogradGrad(**watcher.now(), inputs=tuple(map(id, of))))
             return original(outputs, of, *args, **kwargs)
         return original(outputs, inputs, *args, **kwargs)
 
     return grad
 
 
-def _built(watcher: Watcher, original: Any) -> Any:
+def _optimiser_init(watcher: Watcher, original: Any) -> Any:
     def init(self: Optimizer, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
-        watcher.built(self)
+        watcher.optimiser_built(self)
 
     return init
 
 
-def _zeroed(watcher: Watcher, original: Any) -> Any:
+def _zero_grad(watcher: Watcher, original: Any) -> Any:
     def zero_grad(self: Any, *args: Any, **kwargs: Any) -> Any:
-        watcher.zeroed(self)
+        watcher.zero_grad(self)
         return original(self, *args, **kwargs)
 
     return zero_grad
 
 
-def _judged(watcher: Watcher, name: str, original: Any) -> Any:
+def _criterion(watcher: Watcher, name: str, original: Any) -> Any:
     def criterion(input: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
         value = original(input, target, *args, **kwargs)
         if not watcher.busy and isinstance(value, torch.Tensor) and isinstance(input, torch.Tensor):
-            watcher.judged(name, input, target, value, kwargs.get("reduction", "mean"))
+            watcher.criterion(name, input, target, value, kwargs.get("reduction", "mean"))
         return value
 
     return criterion
 
 
-def _dropped_out(watcher: Watcher, original: Any) -> Any:
+def _dropout(watcher: Watcher, original: Any) -> Any:
     def dropout(input: Any, p: float = 0.5, training: bool = True, *args: Any, **kwargs: Any) -> Any:
         if not watcher.busy and p > 0:
             _note_dropout(watcher, p, training, sys._getframe(1))
@@ -166,23 +154,25 @@ def _dropped_out(watcher: Watcher, original: Any) -> Any:
 
 
 def _note_dropout(watcher: Watcher, p: float, active: bool, caller: FrameType) -> None:
-    """Take note if dropout drops inside a user's module in eval mode; otherwise that module is noisy or at rest."""
-    owner = _asking(caller)
+    """Note dropout that is active in a user's module in eval mode; otherwise note the module's mode."""
+    owner = _running_module(caller)
     layer = caller.f_locals.get("self")
     if owner is None or (isinstance(layer, _DropoutNd) and layer in owner.modules()):
-        return  # a registered Dropout has its own switch, which somebody may have turned on for a purpose
+        return  # a registered Dropout has its own mode, which may be set on purpose
     if active and not owner.training:
-        watcher.note("dropout", p=p)
-    elif tracing.is_users(caller.f_code.co_filename):
-        switch = "noisy" if active else "resting"
-        setattr(watcher, switch, getattr(watcher, switch) or owner)
+        watcher.note(DropoutInEval(**watcher.now(), p=p))
+    elif user_code.is_users(caller.f_code.co_filename):
+        if active:
+            watcher.running.training = watcher.running.training or owner
+        else:
+            watcher.running.eval = watcher.running.eval or owner
 
 
-def _asking(frame: FrameType | None) -> nn.Module | None:
+def _running_module(frame: FrameType | None) -> nn.Module | None:
     """The innermost module of the user's code that is running."""
     while frame is not None:
         code = frame.f_code
-        if tracing.is_users(code.co_filename) and code.co_argcount:
+        if user_code.is_users(code.co_filename) and code.co_argcount:
             first = frame.f_locals.get(code.co_varnames[0])  # `self`, if this is one of its methods
             if isinstance(first, nn.Module) and hasattr(type(first), code.co_name):
                 return first
@@ -190,10 +180,10 @@ def _asking(frame: FrameType | None) -> nn.Module | None:
     return None
 
 
-def _chosen(watcher: Watcher, original: Any) -> Any:
+def _argmax(watcher: Watcher, original: Any) -> Any:
     def argmax(input: Any, *args: Any, **kwargs: Any) -> Any:
         if not watcher.busy and watcher.sampling and torch.is_grad_enabled() and input.requires_grad:
-            watcher.note("argmax")
+            watcher.note(Argmax(**watcher.now()))
         return original(input, *args, **kwargs)
 
     return argmax
@@ -205,37 +195,37 @@ def _attention(watcher: Watcher, original: Any) -> Any:
         if not watcher.busy and dropped > 0:
             _note_dropout(watcher, dropped, True, sys._getframe(1))
         if not watcher.busy and watcher.sampling:
-            direct = tracing.is_users(sys._getframe(1).f_code.co_filename)
-            watcher.note(
-                "attention", rank=query.dim(), dropout=dropped, direct=direct, device=query.device.type
-            )
+            direct = user_code.is_users(sys._getframe(1).f_code.co_filename)
+            facts = {"dim": query.dim(), "dropout": dropped, "direct": direct, "device": query.device.type}
+            watcher.note(Attention(**watcher.now(), **facts))
         return original(query, key, value, *args, **kwargs)
 
     return attention
 
 
-_INSIDE: list[Any] = []
+_STEPPING: list[Any] = []
+"""Schedulers whose step or constructor is running."""
 
 
-def _scheduled(watcher: Watcher, original: Any) -> Any:
+def _scheduler_step(watcher: Watcher, original: Any) -> Any:
     def step(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if _INSIDE:  # a scheduler of schedulers, or the first step a constructor makes
+        if _STEPPING:  # called by another scheduler, or by its constructor
             return original(self, *args, **kwargs)
-        _INSIDE.append(self)
+        _STEPPING.append(self)
         try:
-            return watcher.scheduled(self, lambda: original(self, *args, **kwargs))
+            return watcher.scheduler_step(self, lambda: original(self, *args, **kwargs))
         finally:
-            _INSIDE.pop()
+            _STEPPING.pop()
 
     return step
 
 
-def _quietly(original: Any) -> Any:
+def _scheduler_init(original: Any) -> Any:
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
-        _INSIDE.append(self)
+        _STEPPING.append(self)
         try:
             original(self, *args, **kwargs)
         finally:
-            _INSIDE.pop()
+            _STEPPING.pop()
 
     return init

@@ -1,4 +1,4 @@
-"""The books of one optimiser: which gradients are stale, which backward passes wait for a step, how far a step goes."""
+"""The state of one optimiser: stale gradients, backward passes that wait for a step, sizes of updates."""
 
 import weakref
 from dataclasses import dataclass, field
@@ -8,23 +8,17 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-PROBES = 8
+from vitruvius.checks import Waiting
+
+SAMPLED = 8
 """How many parameters of an optimiser are looked at where looking at all would cost time."""
-Mark = tuple["weakref.ref[Tensor] | None", int]
+Version = tuple["weakref.ref[Tensor] | None", int]
+"""A gradient and torch's count of its changes in place."""
 
 
 @dataclass(slots=True)
-class Waiting:
-    """A backward pass that has reached this optimiser's parameters and was not followed by a step yet."""
-
-    where: str
-    root: str
-    batch: int
-
-
-@dataclass(slots=True)
-class Ledger:
-    """One optimiser, as the watcher sees it."""
+class OptimiserState:
+    """What the watcher knows about one optimiser."""
 
     optimiser: Optimizer
     key: int
@@ -36,89 +30,88 @@ class Ledger:
     """Backward passes since the last step, whether zeroed or not."""
     passes: int = 0
     """Backward passes since the last step, whether they reached it or not."""
-    stepped: dict[int, Mark] = field(default_factory=dict)
+    used: dict[int, Version] = field(default_factory=dict)
     """The gradients that the last step used."""
     stale: set[int] = field(default_factory=set)
-    """Parameters whose gradient holds one that a step has used already."""
-    marks: list[Mark] = field(default_factory=list)
-    size: float = 0.0
-    before: list[Tensor] = field(default_factory=list)
+    """Parameters whose gradient contains one that a step has used already."""
+    versions: list[Version] = field(default_factory=list)
+    """The gradients of the sampled parameters before the backward pass."""
+    norm: float = 0.0
+    """Norm of one gradient after the last backward pass."""
+    copies: list[Tensor] = field(default_factory=list)
+    """The sampled parameters before the step."""
 
     def parameters(self) -> list[Tensor]:
         """All parameters of all groups."""
         return [parameter for group in self.optimiser.param_groups for parameter in group["params"]]
 
-    def probes(self) -> list[Tensor]:
-        """A few parameters, matrices first."""
+    def sampled(self) -> list[Tensor]:
+        """A few parameters, matrices if there are any."""
         known = self.parameters()
         matrices = [parameter for parameter in known if parameter.dim() >= 2] or known
-        return matrices[:: max(1, len(matrices) // PROBES)]
+        return matrices[:: max(1, len(matrices) // SAMPLED)]
 
-    def expects_backward(self) -> None:
-        """Before a backward pass: gradients left from the last step turn stale, dropped ones are forgotten."""
-        if self.stepped:
+    def before_backward(self) -> None:
+        """Gradients that the last step used and that were not zeroed since become stale."""
+        if self.used:
             for parameter in self.parameters():
-                mark, gradient = self.stepped.get(id(parameter)), parameter.grad
-                if mark and gradient is not None and _is(gradient, mark) and bool(gradient.any()):
+                version, gradient = self.used.get(id(parameter)), parameter.grad
+                if version and gradient is not None and _is(gradient, version) and bool(gradient.any()):
                     self.stale.add(id(parameter))
-            self.stepped = {}
-        self.marks = [_mark(parameter.grad) for parameter in self.probes()]
+            self.used = {}
+        self.versions = [_version(parameter.grad) for parameter in self.sampled()]
 
-    def received(self) -> bool:
+    def has_new_gradients(self) -> bool:
         """After a backward pass: whether it reached this optimiser."""
-        return any(
-            not _same(parameter.grad, mark)
-            for parameter, mark in zip(self.probes(), self.marks, strict=False)
-        )
+        pairs = zip(self.sampled(), self.versions, strict=False)
+        return any(not _same(parameter.grad, version) for parameter, version in pairs)
 
-    def measure(self) -> float:
-        """Length of one gradient, to see whether it was scaled by hand later."""
-        return next((float(probe.grad.norm()) for probe in self.probes() if probe.grad is not None), 0.0)
+    def gradient_norm(self) -> float:
+        """Norm of one gradient, to see whether it is scaled by hand later."""
+        return next((float(p.grad.norm()) for p in self.sampled() if p.grad is not None), 0.0)
 
     def is_cleared(self) -> bool:
         """Whether all gradients are None or zero."""
-        return all(probe.grad is None or not bool(probe.grad.any()) for probe in self.probes())
+        return all(p.grad is None or not bool(p.grad.any()) for p in self.sampled())
 
-    def is_unchanged(self) -> bool:
-        """Whether the gradients are those that the last step has used."""
-        held = [(parameter.grad, self.stepped.get(id(parameter))) for parameter in self.probes()]
-        return bool(held) and all(grad is not None and mark and _is(grad, mark) for grad, mark in held)
+    def has_nothing_new(self, cleared: bool) -> bool:
+        """Whether there is no gradient that an earlier step has not used."""
+        if self.backwards:
+            return False
+        held = [(parameter.grad, self.used.get(id(parameter))) for parameter in self.sampled()]
+        used = bool(held) and all(grad is not None and seen and _is(grad, seen) for grad, seen in held)
+        return used or (cleared and not self.passes)
 
-    def has_stale(self) -> int:
+    def count_stale(self) -> int:
         """How many parameters are about to be moved by a gradient that was used before."""
-        return sum(
-            id(parameter) in self.stale and parameter.grad is not None for parameter in self.parameters()
-        )
+        return sum(id(p) in self.stale and p.grad is not None for p in self.parameters())
 
-    def clear(self, keys: set[int] | None = None) -> None:
+    def forget_gradients(self, keys: set[int] | None = None) -> None:
         """Gradients were zeroed: all, or those of some parameters."""
         self.stale = set() if keys is None else self.stale - keys
-        self.stepped = (
-            {} if keys is None else {key: mark for key, mark in self.stepped.items() if key not in keys}
-        )
+        self.used = {} if keys is None else {key: seen for key, seen in self.used.items() if key not in keys}
 
-    def hold(self) -> None:
-        """Keep copies, to measure how far the coming step goes."""
+    def copy_weights(self) -> None:
+        """Keep copies, to measure the update of the coming step."""
         with torch.no_grad():
-            self.before = [probe.detach().clone() for probe in self.probes()]
+            self.copies = [parameter.detach().clone() for parameter in self.sampled()]
 
-    def movement(self) -> list[float]:
-        """Length of the step relative to each weight, of those that were held."""
-        pairs = [(probe.detach(), old) for probe, old in zip(self.probes(), self.before, strict=False)]
-        self.before = []
-        return [
-            float((new - old).norm() / (old.norm() + 1e-12)) for new, old in pairs if new.shape == old.shape
-        ]
+    def update_ratios(self) -> tuple[float, ...]:
+        """Norm of the update over the norm of the weight, for the parameters that were copied."""
+        pairs = [(p.detach(), old) for p, old in zip(self.sampled(), self.copies, strict=False)]
+        self.copies = []
+        pairs = [(new, old) for new, old in pairs if new.shape == old.shape]
+        return tuple(float((new - old).norm() / (old.norm() + 1e-12)) for new, old in pairs)
 
-    def settle(self) -> None:
+    def after_step(self) -> None:
         """A step was made: its gradients are used."""
         self.steps += 1
-        self.stepped = {id(p): _mark(p.grad) for p in self.parameters() if p.grad is not None}
+        self.used = {id(p): _version(p.grad) for p in self.parameters() if p.grad is not None}
         self.waiting, self.zeroed, self.stale = [], False, set()
         self.backwards = self.passes = 0
 
     def facts(self) -> dict[str, Any]:
-        """Kind, rates and parameters."""
+        """The facts of an `OptimiserEvent`."""
         groups = self.optimiser.param_groups
         return {
             "optimiser": self.key,
@@ -132,13 +125,13 @@ class Ledger:
         }
 
 
-def _mark(gradient: Tensor | None) -> Mark:
+def _version(gradient: Tensor | None) -> Version:
     return (None, 0) if gradient is None else (weakref.ref(gradient), gradient._version)
 
 
-def _is(gradient: Tensor, mark: Mark) -> bool:
-    return mark[0] is not None and mark[0]() is gradient and gradient._version == mark[1]
+def _is(gradient: Tensor, seen: Version) -> bool:
+    return seen[0] is not None and seen[0]() is gradient and gradient._version == seen[1]
 
 
-def _same(gradient: Tensor | None, mark: Mark) -> bool:
-    return mark[0] is None if gradient is None else _is(gradient, mark)
+def _same(gradient: Tensor | None, seen: Version) -> bool:
+    return seen[0] is None if gradient is None else _is(gradient, seen)

@@ -1,4 +1,4 @@
-"""Where a call comes from, and short fingerprints of batches: what the watcher notes of every event."""
+"""The line of the user's code that is running: the innermost frame outside torch and other libraries."""
 
 import sys
 import sysconfig
@@ -7,19 +7,12 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 import torch
-from torch import Tensor
 
 PACKAGE = str(Path(__file__).parent.parent)
-LIBRARIES = (
-    PACKAGE,
-    str(Path(torch.__file__).parent),
-    *{sysconfig.get_path("stdlib"), sysconfig.get_path("purelib")},
-)
-ROWS, FEATURES = 64, 256
-"""How many rows of a batch, and how many numbers of a row, make its fingerprint."""
+STANDARD, INSTALLED = sysconfig.get_path("stdlib"), sysconfig.get_path("purelib")
+LIBRARIES = (PACKAGE, str(Path(torch.__file__).parent), STANDARD, INSTALLED)
 
 _WATCHED: set[str] = set()
 
@@ -39,11 +32,8 @@ def as_users(files: set[str]) -> Iterator[None]:
 @cache
 def is_users(file: str) -> bool:
     """Whether a source file is the user's own: none of torch, of this package or of any installed library."""
-    return (
-        file in _WATCHED
-        or not file.startswith(("<frozen", "<string", *LIBRARIES))
-        and "site-packages" not in file
-    )
+    library = file.startswith(("<frozen", "<string", *LIBRARIES)) or "site-packages" in file
+    return file in _WATCHED or not library
 
 
 def user_frame() -> FrameType | None:
@@ -66,25 +56,9 @@ def function_name() -> str:
     return frame.f_code.co_name if frame else ""
 
 
-def calls_through(part: str) -> bool:
-    """Whether a file whose path holds `part` is among the callers."""
+def is_called_by(part: str) -> bool:
+    """Whether a file whose path contains `part` is among the callers."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and part not in frame.f_code.co_filename:
         frame = frame.f_back
     return frame is not None
-
-
-def first_tensor(value: Any) -> Tensor | None:
-    """The first tensor in what a network was given or gave back."""
-    if isinstance(value, Tensor):
-        return value
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
-    return next((found for part in parts if (found := first_tensor(part)) is not None), None)
-
-
-def rows_of(x: Tensor) -> list[int]:
-    """One number for each of the first rows of a batch; equal rows have equal numbers."""
-    flat = x.detach()[:ROWS].reshape(min(len(x), ROWS), -1)
-    # With few numbers many images look alike: most pixels of a digit are background.
-    picked = flat[:, :: max(1, flat.shape[1] // FEATURES)][:, :FEATURES]
-    return [hash(row.tobytes()) for row in picked.contiguous().view(torch.uint8).cpu().numpy()]

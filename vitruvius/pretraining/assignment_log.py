@@ -1,12 +1,13 @@
-"""The log of the autoencoder assignment: the fields its notebook saves, from a run of ours.
+"""The JSON log that the notebook of the autoencoder assignment saves, written from a run.
 
-The first fields are its checks of a freshly built autoencoder of sizes 7-5-4 (seeds 2017 and 2022); `train1` holds the
-linear grid on the synthetic set, `train2` the non-linear autoencoder on MNIST. Accuracies are in percent, as there.
+The first fields are the notebook's checks of a freshly built autoencoder of sizes 7-5-4 (seeds 2017 and
+2022); `train1` holds the linear grid on the synthetic set, `train2` the non-linear autoencoder on MNIST.
+Accuracies are in percent.
 """
 
 import inspect
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,27 +19,31 @@ from vitruvius.objectives import Batch, Loss
 from vitruvius.objectives.denoise import denoise
 from vitruvius.objectives.mask import mask
 from vitruvius.objectives.reconstruct import reconstruct
+from vitruvius.pretraining import report
+from vitruvius.pretraining.results import Points
+from vitruvius.pretraining.settings import Pretraining
 
 KINDS = {"reconstruct": "vanilla", "denoise": "denoise", "mask": "masking"}
 """What the notebook calls our objectives."""
 TRACES = {"train_losses": "train_loss", "valid_losses": "valid_loss", "accuracy": "acc"}
 """What `train1` and `train2` call the same thing."""
+Traces = dict[str, dict[str, list[list[float | None]]]]
 
 
-def log(records: list[dict[str, Any]], config: dict[str, Any], picture: Callable[..., Any]) -> dict[str, Any]:
-    """The whole log of a run, from its records and config; `picture` is the function that draws its curves."""
-    traces = _traces([record for record in records if record["kind"] == "points"])
+def log(epochs: Sequence[Points], config: Pretraining) -> dict[str, Any]:
+    """Return the whole log of a run."""
+    traces = _traces(epochs)
     return {
         "time": time.time(),
         **checks(),
         "train1": traces,
-        "vis_fn": inspect.getsource(picture),
-        "train2": _second(traces, config) if config["model"] == "mlp" else None,
+        "vis_fn": inspect.getsource(report.curves),
+        "train2": _second(traces, config) if config.model == "mlp" else None,
     }
 
 
 def checks() -> dict[str, Any]:
-    """What the notebook computes before any training; the global RNG is left as it was."""
+    """Return what the notebook computes before any training; the global RNG is left as it was."""
     with torch.random.fork_rng(devices=[]):
         model = _fresh()
         torch.manual_seed(2022)
@@ -58,7 +63,7 @@ def checks() -> dict[str, Any]:
 
 
 def stepped(objective: Callable[..., Loss]) -> dict[str, Tensor]:
-    """The weights after one step of SGD with rate 1 on two fixed samples."""
+    """Return the weights after one step of SGD with learning rate 1 on two fixed samples."""
     model = _fresh()
     torch.manual_seed(2022)
     batch = Batch(torch.randn(2, 7), None)
@@ -68,7 +73,7 @@ def stepped(objective: Callable[..., Loss]) -> dict[str, Tensor]:
 
 
 def chance_accuracy(seed: int) -> float:
-    """Percent of 400 small synthetic samples that an untrained classifier on an untrained autoencoder gets right."""
+    """Return the accuracy in percent of an untrained classifier and autoencoder on 400 synthetic samples."""
     random = np.random.RandomState(seed)
     variances = np.diag([15.0, 15.0, *[1.0] * 5])
     z = random.multivariate_normal(np.zeros(7), variances, 800)
@@ -85,37 +90,36 @@ def _fresh() -> Autoencoder:
     return Autoencoder(7, (5, 4))
 
 
-def _traces(epochs: list[dict[str, Any]]) -> dict[str, dict[str, list[list[float]]]]:
-    """For losses and accuracies, by 'kind.latent' and repeat, all values in order of time."""
-    found: dict[str, dict[str, list[list[float]]]] = {name: {} for name in TRACES}
-    for place, point in enumerate(epochs[0]["points"]):
-        history = [epoch["points"][place] for epoch in epochs]
-        key = f"{KINDS.get(point['objective'], point['objective'])}.{point['latent']}"
-        accuracies = [100 * entry["accuracy"] for entry in history if entry["accuracy"] is not None]
-        values = {
-            "train_losses": [loss for entry in history for loss in entry["train_losses"]],
-            "valid_losses": [entry["val_loss"] for entry in history],
-            "accuracy": accuracies,
+def _traces(epochs: Sequence[Points]) -> Traces:
+    """Return all losses and accuracies in order of time, by 'kind.latent' and repeat."""
+    found: Traces = {name: {} for name in TRACES}
+    for index, point in enumerate(epochs[0].points):
+        history = [epoch.points[index] for epoch in epochs]
+        key = f"{KINDS.get(point.objective, point.objective)}.{point.latent}"
+        values: dict[str, list[float | None]] = {
+            "train_losses": [loss for entry in history for loss in entry.train_losses],
+            "valid_losses": [entry.val_loss for entry in history],
+            "accuracy": [100 * entry.accuracy for entry in history if entry.accuracy is not None],
         }
         for name, series in values.items():
             found[name].setdefault(key, []).append(series)
     return found
 
 
-def _second(traces: dict[str, dict[str, list[list[float]]]], config: dict[str, Any]) -> dict[str, Any]:
-    """The first kind and size of a non-linear run, as the notebook's second experiment saves it."""
+def _second(traces: Traces, config: Pretraining) -> dict[str, Any]:
+    """Return the first kind and size of a non-linear run, as the notebook's second experiment saves it."""
     first = next(iter(traces["accuracy"]))
     return {
         **{theirs: traces[ours][first] for ours, theirs in TRACES.items()},
         "hparams": {
-            "ae_type": KINDS.get(config["objective"][0], config["objective"][0]),
-            "batch_size": config["batch"],
-            "num_epochs": config["epochs"],
-            "hidden_dims": [*config["hidden"], config["latent"][0]],
-            "activation": config["activation"],
-            "lr": config["lr"],
-            "noise_std": config["noise"],
-            "mask_prob": config["mask"],
+            "ae_type": KINDS.get(config.objective[0], config.objective[0]),
+            "batch_size": config.batch,
+            "num_epochs": config.epochs,
+            "hidden_dims": [*config.hidden, config.latent[0]],
+            "activation": config.activation,
+            "lr": config.lr,
+            "noise_std": config.noise,
+            "mask_prob": config.mask,
         },
         "build_model_fn": inspect.getsource(build),
     }

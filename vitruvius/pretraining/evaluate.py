@@ -1,21 +1,24 @@
-"""What is known of a grid after each epoch: validation loss and probe accuracy of every autoencoder."""
+"""Evaluate a grid: validation loss and probe accuracy after each epoch, pictures and result at the end."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from vitruvius.core.blocks import Block, Text
-from vitruvius.core.config import Strict
-from vitruvius.core.records import Record
 from vitruvius.datasets import Dataset, Split
+from vitruvius.nn.autoencoder import Autoencoder
+from vitruvius.nn.masked import MaskedAutoencoder
+from vitruvius.pretraining import pca
 from vitruvius.pretraining import probe as probing
 from vitruvius.pretraining.grid import Grid, validation_losses
-from vitruvius.pretraining.probe import Labelled
+from vitruvius.pretraining.probe import NEIGHBOURS, TOLERANCE, Labelled
+from vitruvius.pretraining.results import Point, Points, Result, summarise
+from vitruvius.pretraining.settings import Pretraining
 from vitruvius.training import seeds
-from vitruvius.training.batches import Feed, feed
+from vitruvius.training.batches import Batches, batches_of
+from vitruvius.training.loop import Job
 
 PENALTY = 1e-3
 """The probe's l2."""
@@ -23,100 +26,70 @@ SHOWN = 8
 """Samples in the picture of reconstructions."""
 
 
-class Point(Strict):
-    """One autoencoder after one epoch."""
-
-    objective: str
-    latent: int
-    repeat: int
-    val_loss: float | None
-    accuracy: float | None
-    """Of the probe; None without labels."""
-    train_losses: tuple[float, ...]
-    """One per step of this epoch."""
-
-
-class Points(Record):
-    """All autoencoders after an epoch; epoch 0 is before training."""
-
-    epoch: int
-    points: tuple[Point, ...]
-
-    def view(self) -> Iterable[Block]:
-        for objective in dict.fromkeys(point.objective for point in self.points):
-            shown = [point for point in self.points if point.objective == objective]
-            latents = dict.fromkeys(point.latent for point in shown)
-            parts = [
-                _words(latent, [point for point in shown if point.latent == latent]) for latent in latents
-            ]
-            yield Text(text=f"epoch {self.epoch:>3}  {objective:<11}  {'  '.join(parts)}")
-
-
 @dataclass(frozen=True)
-class Judge:
-    """Who looks at a grid: the validation samples, and a probe fitted to some of their labels."""
+class Evaluator:
+    """The validation samples, and a probe fitted to some of their labels and tested on the test samples."""
 
-    validation: Feed
-    labelled: Feed
-    test: Feed
+    validation: Batches
+    labelled: Batches
+    test: Batches
     classes: int
     method: str
     seed: int
-    why_not: str = ""  # there is no probe
+    no_probe: str = ""  # why there is no probe
 
-    def accuracy(self, model: nn.Module, place: str) -> float | None:
-        """The share of test samples that a probe on this model's features gets right."""
-        if self.why_not:
+    def accuracy(self, model: Autoencoder | MaskedAutoencoder, name: str) -> float | None:
+        """Return the test accuracy of a probe on the features of a model."""
+        if self.no_probe:
             return None
-        encode: probing.Encode = model.encode  # type: ignore[assignment]
         train, test = (
-            Labelled(probing.features(encode, part), part.y)  # type: ignore[arg-type]
+            Labelled(probing.features(model.encode, part), part.y)  # type: ignore[arg-type]
             for part in (self.labelled, self.test)
         )
-        seed = seeds.derive(self.seed, "probe", place)
+        seed = seeds.derive(self.seed, "probe", name)
         return probing.probe(self.method, train, test, self.classes, PENALTY, seed).accuracy
 
-    def words(self) -> str:
-        """The probe's protocol in a sentence."""
-        if self.why_not:
-            return f"none: {self.why_not}"
+    def protocol(self) -> str:
+        """Describe the probe in a sentence."""
+        if self.no_probe:
+            return f"none: {self.no_probe}"
         how = {
-            "lbfgs": f"lbfgs (mean cross-entropy + {PENALTY}/2 |W|^2, to a gradient norm of {probing.TOLERANCE})",
+            "lbfgs": f"lbfgs (mean cross-entropy + {PENALTY}/2 |W|^2, to a gradient norm of {TOLERANCE})",
             "adam": "adam (rate 0.001, batches of 200, 50 epochs; 1,000 epochs on up to 200 labels)",
-            "knn": f"{probing.NEIGHBOURS} nearest neighbours by cosine",
+            "knn": f"{NEIGHBOURS} nearest neighbours by cosine",
         }[self.method]
-        return (
-            f"{how} on {len(self.labelled):,} validation labels, counted on {len(self.test):,} test samples"
-        )
+        counted = f"counted on {len(self.test):,} test samples"
+        return f"{how} on {len(self.labelled):,} validation labels, {counted}"
 
 
-def samples(data: Dataset, split: Split, model: str, **options: Any) -> Feed:
-    """A split as a model sees it: a ViT as `train` shows it, the others as pixels in 0..1 or vectors as they are."""
-    return feed(data, split, **options) if model == "vit" else Feed(split.x, split.y, **options)
+def samples(data: Dataset, split: Split, model: str, **options: Any) -> Batches:
+    """Batch a split: normalised images for a ViT; for other models pixels in 0..1, or vectors unchanged."""
+    return batches_of(data, split, **options) if model == "vit" else Batches(split.x, split.y, **options)
 
 
-def judge(data: Dataset, model: str, method: str, labels: int | str, seed: int, **options: Any) -> Judge:
-    """The judge of a run; without labels it looks at losses alone."""
-    validation, test = (samples(data, split, model, **options) for split in (data.validation, data.test))
-    why_not = _no_probe(data, method)
+def evaluator(config: Pretraining, data: Dataset, **options: Any) -> Evaluator:
+    """Build the evaluator of a run; without labels it measures losses only."""
+    validation, test = (
+        samples(data, split, config.model, **options) for split in (data.validation, data.test)
+    )
+    no_probe = _no_probe(data, config.probe)
     labelled = validation
-    if not why_not:
+    if not no_probe:
         assert validation.y is not None
-        kept = probing.draw(validation.y, labels, seed)
+        kept = probing.draw(validation.y, config.labels, config.seed)
         labelled = replace(validation, x=validation.x[kept], y=validation.y[kept])
-    return Judge(validation, labelled, test, len(data.classes), method, seed, why_not)
+    return Evaluator(validation, labelled, test, len(data.classes), config.probe, config.seed, no_probe)
 
 
-def look(grid: nn.Module, epoch: int, judge: Judge) -> Points:
-    """Measure every autoencoder of a grid; the losses of the epoch's steps are taken out of it."""
-    assert isinstance(grid, Grid)
-    trace = grid.forget().T.tolist()
+def measure_epoch(grid: Grid, epoch: int, evaluator: Evaluator) -> Points:
+    """Measure every autoencoder of a grid; the losses of the epoch's steps are taken out of the grid."""
+    step_losses = grid.take_losses().T.tolist()
     unknown: list[float | None] = [None] * len(grid.cells)
-    losses = validation_losses(grid, judge.validation) if len(judge.validation) else unknown
+    losses = validation_losses(grid, evaluator.validation) if len(evaluator.validation) else unknown
     grid.eval()
-    accuracies = [judge.accuracy(model.eval(), cell.name) for cell, model in grid.models()]
+    accuracies = [evaluator.accuracy(model.eval(), cell.name) for cell, model in grid.models()]
     grid.train()
-    found = zip(grid.cells, losses, accuracies, trace, strict=True)
+    found = zip(grid.cells, losses, accuracies, step_losses, strict=True)
     return Points(
         epoch=epoch,
         points=tuple(
@@ -126,23 +99,54 @@ def look(grid: nn.Module, epoch: int, judge: Judge) -> Points:
     )
 
 
-def pictures(grid: nn.Module, images: Feed) -> list[tuple[str, list[Any]]]:
-    """Rows of images: the input, then for each objective what is seen of it and what each latent size answers."""
+def result(
+    config: Pretraining,
+    data: Dataset,
+    job: Job,
+    evaluator: Evaluator,
+    epochs: Sequence[Points],
+    run: str,
+    inexact: bool,
+) -> Result:
+    """Summarise a run from its measurements, and compare its linear autoencoders with PCA."""
+    grid, after = job.model, epochs[-1]
     assert isinstance(grid, Grid)
+    if (
+        job.cursor.position
+    ):  # stopped within an epoch: the weights that are kept are not those of its last record
+        after = measure_epoch(grid, job.cursor.epoch, evaluator)
+    return Result(
+        outcomes=tuple(summarise(epochs[0], after)),
+        certificates=tuple(pca.certificates(grid, job.train, evaluator.validation, config.l2)),
+        features=data.train.x[0].numel(),
+        variance=pca.variance(probing.batches(job.train)),
+        loss=_loss_in_words(config),
+        probe=evaluator.protocol(),
+        epochs=job.cursor.epoch,
+        seconds=job.cursor.seconds,
+        seed=config.seed,
+        data=data.name,
+        run=run,
+        inexact=inexact,
+    )
+
+
+def pictures(grid: Grid, images: Batches) -> list[tuple[str, list[Any]]]:
+    """Return rows of images: the input, then per objective what is seen and each latent size's output."""
     # From all over the split: folders come class by class.
     x = images.batch(torch.linspace(0, len(images) - 1, min(SHOWN, len(images))).long()).x
     rows: dict[str, list[tuple[str, Tensor]]] = {"input": [("input", x)]}
     grid.eval()
     with torch.no_grad():
-        for cell, seen, answer in grid.shown(x, lambda: seeds.generator(images.seed, "pictures")):
+        for cell, seen, output in grid.shown(x, lambda: seeds.generator(images.seed, "pictures")):
             if cell.repeat == 0:
                 corrupted = [] if torch.equal(seen, x) else [(f"{cell.kind}: seen", seen)]
-                rows.setdefault(cell.kind, corrupted).append((f"{cell.kind}, latent {cell.latent}", answer))
+                rows.setdefault(cell.kind, corrupted).append((f"{cell.kind}, latent {cell.latent}", output))
     return [(name, _pixels(found, images)) for kind in rows.values() for name, found in kind]
 
 
-def _pixels(x_BCHW: Tensor, images: Feed) -> list[Any]:
-    """Images as the eye knows them: the normalisation undone, channels last, grey without channels."""
+def _pixels(x_BCHW: Tensor, images: Batches) -> list[Any]:
+    """Undo the normalisation; channels last, grey images without a channel axis."""
     plain = (x_BCHW.cpu() * images.std + images.mean).clamp(0, 1)
     if plain.shape[1] == 3:
         return plain.permute(0, 2, 3, 1).tolist()
@@ -150,7 +154,7 @@ def _pixels(x_BCHW: Tensor, images: Feed) -> list[Any]:
 
 
 def _no_probe(data: Dataset, method: str) -> str:
-    """Why a run has no probe, if it has none."""
+    """Say why a run has no probe; empty if it has one."""
     if method == "none":
         return "it was not asked for"
     if data.validation.y is None or not data.classes:
@@ -160,10 +164,13 @@ def _no_probe(data: Dataset, method: str) -> str:
     return "" if len(data.test) else f"{data.name} has no test samples"
 
 
-def _words(latent: int, points: list[Point]) -> str:
-    """The means over the repeats of one latent size."""
-    losses = [point.val_loss for point in points if point.val_loss is not None]
-    accuracies = [point.accuracy for point in points if point.accuracy is not None]
-    loss = f" loss {sum(losses) / len(losses):.4g}" if losses else ""
-    accuracy = f" probe {sum(accuracies) / len(accuracies):.1%}" if accuracies else ""
-    return f"{latent}:{loss}{accuracy}"
+def _loss_in_words(config: Pretraining) -> str:
+    """Say what the validation losses of a run measure."""
+    if config.model == "vit" and config.objective == ("mask",):
+        of = "normalised " if config.normalise else ""
+        masked = f"{config.mask:.0%} of the patches masked"
+        return f"squared error per pixel, mean over the {config.counted} {of}patches with {masked}"
+    words = "squared error of clean inputs, summed over the entries of a sample, mean over samples"
+    words += f"; in training mask counts {config.counted} entries" if "mask" in config.objective else ""
+    own = any(".py:" in name for name in config.objective)
+    return words + ("; of your own objectives their own value" if own else "")

@@ -1,25 +1,28 @@
-"""Where a probe's features come from: raw samples, PCA, a run, or an encoder that was never trained."""
+"""The features that a probe reads: raw samples, PCA, encoders of a run, or untrained encoders."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from vitruvius.arch import tables
 from vitruvius.arch.arch import Arch
+from vitruvius.arch.choice import ArchChoice
 from vitruvius.core import files, runs
 from vitruvius.core.errors import UserError
 from vitruvius.datasets import Dataset
 from vitruvius.nn import autoencoder, layouts, vit
 from vitruvius.pretraining import autoencoders, pca
 from vitruvius.pretraining.probe import Encode, batches
-from vitruvius.training.batches import Feed
+from vitruvius.pretraining.results import SavedGrid
+from vitruvius.training.batches import Batches
 
 DENSE = re.compile(r"(linear|mlp)((?:-[1-9]\d{0,5})+)")
 """An untrained fully connected encoder by its widths: mlp-256-64."""
+Scale = tuple[Sequence[float], Sequence[float]]
+"""Mean and standard deviation of each channel; empty where images are not normalised."""
 
 
 class Source(NamedTuple):
@@ -30,99 +33,97 @@ class Source(NamedTuple):
     encode: Encode
 
 
-def sources(asked: str, data: Dataset, seed: int, folder: str) -> Iterator[Source]:
-    """What was asked for, and always beside it raw samples, PCA of the same sizes and the same encoders untrained."""
+def sources(asked: str, data: Dataset, seed: int, folder: Path | None) -> Iterator[Source]:
+    """Yield raw samples, PCA of the sizes asked for, and the encoders asked for, each also untrained."""
     features = data.train.x[0].numel()
     found = list(_asked(asked, data, seed, folder))
-    sizes = dict.fromkeys(min(source.size, features) for source in found)
     yield Source("raw", features, lambda x: x.flatten(1))
     if asked != "raw" and not pca.too_large(data.train.x):
-        principal = pca.fit(batches(Feed(data.train.x, None)))
-        known = len(principal.values_R)
-        yield from (pca_source(principal, size) for size in dict.fromkeys(min(size, known) for size in sizes))
+        principal = pca.fit(batches(Batches(data.train.x, None)))
+        known = min(features, len(principal.values_R))
+        for size in dict.fromkeys(min(source.size, known) for source in found):
+            yield pca_source(principal, size)
     if asked != "raw" and not asked.startswith("pca:"):
         yield from found
 
 
 def pca_source(principal: pca.Principal, size: int) -> Source:
-    """The first principal components."""
+    """Return the first principal components as features."""
     return Source(f"pca:{size}", size, lambda x: principal.project(x, size))
 
 
-def _asked(asked: str, data: Dataset, seed: int, folder: str) -> Iterator[Source]:
-    """The sources that the words name."""
+def _asked(asked: str, data: Dataset, seed: int, folder: Path | None) -> Iterator[Source]:
     features = data.train.x[0].numel()
     kind, _, argument = asked.partition(":")
-    if asked == "raw":
-        yield Source("raw", features, lambda x: x.flatten(1))
+    if folder is not None:
+        yield from of_run(folder, data)
+    elif kind == "untrained":
+        yield _untrained(argument, data, seed)
     elif kind == "pca":
         if not argument.isdecimal() or not 1 <= int(argument) <= features:
             raise UserError(f"'{asked}': write pca:K with K from 1 to the {features:,} entries of a sample")
         if pca.too_large(data.train.x):
             raise UserError(f"'{asked}': {pca.too_large(data.train.x)}")
         yield Source(asked, int(argument), lambda x: x)
-    elif kind == "untrained":
-        yield _untrained(argument, data, seed)
-    else:
-        yield from of_run(Path(folder), data)
 
 
 def of_run(folder: Path, data: Dataset) -> Iterator[Source]:
-    """The encoders of a run, and each kind untrained."""
+    """Yield the encoders of a run, and one untrained encoder of each size."""
     about = files.read_json(runs.verify(folder, "model.json"))
     path = runs.verify(folder, "model.safetensors")
     tensors = layouts.read(path)
     if "cells" not in about:
-        yield from _vit_run(folder, about, tensors, data)
+        yield from _of_vit(folder, Arch(**about["arch"]), (about["mean"], about["std"]), tensors, data)
         return
-    if about["features"] != data.train.x[0].numel():
+    grid, features = SavedGrid(**about), data.train.x[0].numel()
+    if grid.features != features:
         raise UserError(
-            f"{folder}: its encoders read {about['features']:,} entries, a sample of {data.name} has "
-            f"{data.train.x[0].numel():,}"
+            f"{folder}: its encoders read {grid.features:,} entries, a sample of {data.name} has {features:,}"
         )
     before: dict[int, autoencoder.Autoencoder] = {}
-    for name, (trained, first) in autoencoders.read(about, tensors, path).items():
+    for name, (trained, untrained) in autoencoders.read(grid, tensors, path).items():
         yield Source(name, trained.sizes[-1], trained.encode)
-        before.setdefault(first.sizes[-1], first)
-    for size, first in before.items():
-        yield Source(f"untrained.{size}", size, first.encode)
+        before.setdefault(untrained.sizes[-1], untrained)
+    for size, untrained in before.items():
+        yield Source(f"untrained.{size}", size, untrained.encode)
 
 
-def _vit_run(
-    folder: Path, about: dict[str, Any], tensors: dict[str, Tensor], data: Dataset
+def _of_vit(
+    folder: Path, arch: Arch, scale: Scale, tensors: dict[str, Tensor], data: Dataset
 ) -> Iterator[Source]:
-    arch, seed = Arch(**about["arch"]), files.read_json(folder / "config.json")["seed"]
+    """Yield the ViT of a run and the same ViT untrained."""
+    seed = files.read_json(folder / "config.json")["seed"]
     if (arch.channels, arch.image, arch.image) != data.shape:
         raise UserError(
             f"{folder}: the network takes {arch.channels}x{arch.image}x{arch.image} images, not {data.shape}"
         )
-    trained, first = vit.build(arch, seed).eval(), vit.build(arch, seed).eval()
+    trained, untrained = vit.build(arch, seed).eval(), vit.build(arch, seed).eval()
     layouts.fill(trained, tensors, str(folder), except_head=True)
-    yield Source(folder.name, arch.width, _normalising(trained, about))
-    yield Source("untrained", arch.width, _normalising(first, about))
+    yield Source(folder.name, arch.width, _normalising(trained, scale))
+    yield Source("untrained", arch.width, _normalising(untrained, scale))
 
 
 def _untrained(name: str, data: Dataset, seed: int) -> Source:
-    match = DENSE.fullmatch(name)
+    match, features = DENSE.fullmatch(name), data.train.x[0].numel()
     if match:
         widths = [int(width) for width in match[2][1:].split("-")]
         activation = "identity" if match[1] == "linear" else "relu"
-        autoencoder.refuse_if_too_big([(data.train.x[0].numel(), *widths)], 1)
-        model = autoencoder.build(data.train.x[0].numel(), widths, activation, seed).eval()
+        autoencoder.refuse_if_too_big([(features, *widths)], 1)
+        model = autoencoder.build(features, widths, activation, seed).eval()
         return Source(f"untrained:{name}", widths[-1], model.encode)
     if len(data.shape) != 3 or data.shape[1] != data.shape[2]:
         raise UserError(
             f"untrained:{name}: {data.name} has no square images; write untrained:mlp-256-64, for instance"
         )
-    channels, side, _ = data.shape
-    arch = tables.arch(name, (), image=side, channels=channels, classes=max(1, len(data.classes)))
-    about = {"mean": data.mean, "std": data.std}
-    return Source(f"untrained:{name}", arch.width, _normalising(vit.build(arch, seed).eval(), about))
+    arch = ArchChoice(arch=name).resolve(data, labelled=False)
+    net = vit.build(arch, seed).eval()
+    return Source(f"untrained:{name}", arch.width, _normalising(net, (data.mean, data.std)))
 
 
-def _normalising(net: vit.ViT, about: dict[str, Any]) -> Encode:
-    """What the head of a ViT reads, of images as they are."""
+def _normalising(net: vit.ViT, scale: Scale) -> Encode:
+    """Return the function from images in 0..1 to what the head of a ViT reads."""
     mean, std = (
-        torch.tensor(about[key] or [default]).view(-1, 1, 1) for key, default in (("mean", 0.0), ("std", 1.0))
+        torch.tensor(values or [default]).view(-1, 1, 1)
+        for values, default in zip(scale, (0.0, 1.0), strict=True)
     )
     return lambda x: net.features((x - mean) / std)

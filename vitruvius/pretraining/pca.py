@@ -1,9 +1,9 @@
-r"""Principal component analysis, and what it certifies about linear autoencoders.
+r"""Principal component analysis, and the distance of trained linear autoencoders from this optimum.
 
-With free biases the least squared error of a linear autoencoder of latent size k is $\sum_{i>k}\lambda_i$ of the
-covariance (Baldi and Hornik 1989). With the penalty $\lambda(\lVert W_1\rVert^2 + \lVert W_2\rVert^2)$ each direction
-is kept by $p_i = \max(0, 1 - \lambda/\lambda_i)$ and both matrices have the singular values $\sqrt{p_i}$ (Kunin et al.
-2019). Shapes: n samples, D features, k latent.
+With free biases the least squared error of a linear autoencoder of latent size k is $\sum_{i>k}\lambda_i$ of
+the covariance (Baldi and Hornik 1989). With the penalty $\lambda(\lVert W_1\rVert^2 + \lVert W_2\rVert^2)$
+each direction is kept by $p_i = \max(0, 1 - \lambda/\lambda_i)$ and both matrices have the singular values
+$\sqrt{p_i}$ (Kunin et al. 2019). Shapes: n samples, D features, k latent.
 """
 
 from collections.abc import Iterable
@@ -13,13 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from scipy.linalg import subspace_angles
 from torch import Tensor, nn
 
 from vitruvius.nn.autoencoder import Autoencoder
 from vitruvius.pretraining.grid import Cell, Grid
 from vitruvius.pretraining.probe import batches
 from vitruvius.pretraining.results import Certificate, Penalised
-from vitruvius.training.batches import Feed
+from vitruvius.training.batches import Batches
 
 LARGEST = 4096
 """Features, or samples of more features, up to which a covariance is decomposed."""
@@ -28,22 +29,22 @@ CONVERGED = 0.005
 
 
 class Principal(NamedTuple):
-    """The directions of a data set, largest variance first; those without variance may be left out."""
+    """The principal directions of a data set, largest variance first; those of no variance may be missing."""
 
     mean_D: Tensor
     values_R: Tensor
     vectors_DR: Tensor  # one column each
 
     def project(self, x: Tensor, count: int) -> Tensor:
-        """The first components of samples of any shape, (n, count)."""
+        """Return the first components of samples of any shape, (n, count)."""
         return ((x.flatten(1).double().cpu() - self.mean_D) @ self.vectors_DR[:, :count]).to(x.dtype)
 
     def left_out(self, count: int) -> float:
-        """The squared error of the first components: what they leave out of the variance."""
+        """Return the squared error of the first components: the variance that they leave out."""
         return float(self.values_R[count:].sum())
 
     def error(self, parts: Iterable[Tensor], count: int) -> float:
-        """The squared error of the first components on other samples, given in parts."""
+        """Return the squared error of the first components on other samples, given in parts."""
         if count >= len(self.mean_D):
             return 0.0
         samples, error = 0, 0.0
@@ -58,28 +59,29 @@ class Principal(NamedTuple):
 
 
 def too_large(x: Tensor) -> str:
-    """Why the principal directions of samples are not computed, if they are not."""
+    """Say why the principal directions of samples are not computed; empty if they are."""
     samples, features = len(x), x[0].numel()
     if min(samples, features) <= LARGEST:
         return ""
-    return f"PCA of {samples:,} samples of {features:,} entries is left out: one of the two must be at most {LARGEST:,}"
+    what = f"PCA of {samples:,} samples of {features:,} entries is left out"
+    return f"{what}: one of the two must be at most {LARGEST:,}"
 
 
 def fit(parts: Iterable[Tensor]) -> Principal:
-    """The principal directions of samples of any shape, given in parts, in float64."""
+    """Compute the principal directions of samples of any shape, given in parts, in float64."""
     parts = iter(parts)
     first = next(parts)
     every = chain([first], parts)
     if first[0].numel() > LARGEST:
-        return _of_few(torch.cat([part.flatten(1).double().cpu() for part in every]))
+        return _fit_few(torch.cat([part.flatten(1).double().cpu() for part in every]))
     count, total_D, squares_DD = _sums(every)
     mean_D = total_D / count
     values, vectors = torch.linalg.eigh(squares_DD / count - mean_D[:, None] * mean_D)
     return Principal(mean_D, values.flip(0).clamp(min=0), vectors.flip(1))
 
 
-def _of_few(x_nD: Tensor) -> Principal:
-    """Of fewer samples than features, by their products with one another."""
+def _fit_few(x_nD: Tensor) -> Principal:
+    """Compute the principal directions of fewer samples than features, from their Gram matrix."""
     mean_D = x_nD.mean(0)
     centred_nD = x_nD - mean_D
     values, vectors = torch.linalg.eigh(centred_nD @ centred_nD.T / len(x_nD))
@@ -89,7 +91,7 @@ def _of_few(x_nD: Tensor) -> Principal:
 
 
 def variance(parts: Iterable[Tensor]) -> float:
-    """The variance of samples, summed over their entries."""
+    """Return the variance of samples, summed over their entries."""
     count, total, squares = 0, torch.zeros(()).double(), 0.0
     for part in parts:
         x_BD = part.flatten(1).double().cpu()
@@ -97,27 +99,28 @@ def variance(parts: Iterable[Tensor]) -> float:
     return squares / count - float((total / count).square().sum())
 
 
-def certificates(grid: nn.Module, train: Feed, validation: Feed, l2: float) -> list[Certificate]:
-    """Of every linear autoencoder of a grid; none where PCA is too large."""
-    assert isinstance(grid, Grid)
+def certificates(grid: Grid, train: Batches, validation: Batches, l2: float) -> list[Certificate]:
+    """Certify every linear autoencoder of a grid; none where PCA is too large."""
     linear = [
-        (cell, model) for cell, model in grid.models() if getattr(model, "activation", "") == "identity"
+        (cell, model)
+        for cell, model in grid.models()
+        if isinstance(model, Autoencoder) and model.activation == "identity"
     ]
     if not linear or too_large(train.x):
         return []
     principal = fit(batches(train))
-    return [certify(cell, model, (train, validation), principal, l2) for cell, model in linear]  # type: ignore[arg-type]
+    return [certify(cell, model, (train, validation), principal, l2) for cell, model in linear]
 
 
 def certify(
-    cell: Cell, model: Autoencoder, feeds: tuple[Feed, Feed], principal: Principal, l2: float
+    cell: Cell, model: Autoencoder, splits: tuple[Batches, Batches], principal: Principal, l2: float
 ) -> Certificate:
-    """The certificate of a linear autoencoder on the samples that it was trained on, beside the validation samples."""
-    train, validation = feeds
+    """Compare a linear autoencoder with PCA on its training samples, and on the validation samples."""
+    train, validation = splits
     values = principal.values_R
     latent = min(model.sizes)  # a narrower layer before it lets no more directions through
     loss, optimum = _loss(model, batches(train)), principal.left_out(latent)
-    plain = cell.objective == "reconstruct" and not train.augment
+    plain = cell.objective == "reconstruct" and not train.augment.augments
     penalised = _penalised(model, values, l2, loss) if l2 and plain and len(model.sizes) == 2 else None
     known = plain and (not l2 or penalised is not None)  # deeper ones with a penalty have no closed form here
     pair = (loss, optimum) if penalised is None else (penalised.objective, penalised.optimum)
@@ -151,7 +154,7 @@ def _penalised(model: Autoencoder, values: Tensor, l2: float, loss: float) -> Pe
 
 
 def _sums(parts: Iterable[Tensor]) -> tuple[int, Tensor, Tensor]:
-    """How many samples, their sum, and the sum of their outer products."""
+    """Return the number of samples, their sum, and the sum of their outer products."""
     count, total, squares = 0, torch.zeros(()).double(), torch.zeros(()).double()
     for part in parts:
         x_BD = part.flatten(1).double().cpu()
@@ -172,7 +175,7 @@ def _relative(reached: float, optimum: float, variance: float) -> float:
 
 
 def _product(layers: nn.Module) -> Tensor:
-    """The one matrix that a chain of linear layers is."""
+    """Multiply a chain of linear layers into one matrix."""
     matrices = [
         layer.weight.detach().double().cpu() for layer in layers.modules() if isinstance(layer, nn.Linear)
     ]
@@ -184,9 +187,7 @@ def _singular(matrix: Tensor, count: int) -> tuple[float, ...]:
 
 
 def _angles(decoder_Dk: Tensor, vectors_Dk: Tensor) -> tuple[float, ...]:
-    """Between two subspaces of the same size; none if they are the whole space."""
-    from scipy.linalg import subspace_angles
-
+    """Return the angles between two subspaces of the same size; none if they are the whole space."""
     if decoder_Dk.shape[1] >= decoder_Dk.shape[0]:
         return ()
     return tuple(np.degrees(subspace_angles(decoder_Dk.numpy(), vectors_Dk.numpy()))[::-1].tolist())

@@ -1,11 +1,12 @@
-r"""Probes: how much a simple classifier can read from frozen features.
+r"""Probes: the accuracy that a simple classifier reaches on frozen features.
 
-`lbfgs` minimises $-\frac1n\sum_i\log p_{i,y_i} + \frac{\lambda}2\lVert W\rVert_F^2$ with a free bias; without the
-penalty separable features have no optimum. `adam` takes the steps of the autoencoder assignment, `knn` asks the
-nearest neighbours. Shapes: n samples, k features, r principal directions, K classes.
+`lbfgs` minimises $-\frac1n\sum_i\log p_{i,y_i} + \frac{\lambda}2\lVert W\rVert_F^2$ with a free bias;
+without the penalty separable features have no optimum. `adam` is the protocol of the autoencoder assignment,
+`knn` asks the nearest neighbours. Shapes: n samples, k features, r principal directions, K classes.
 """
 
 import math
+import statistics
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -15,22 +16,24 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize
 
 from vitruvius.core.errors import UserError
-from vitruvius.datasets import _splits
+from vitruvius.datasets import Dataset, stratified_order
+from vitruvius.pretraining.results import FeatureScore
+from vitruvius.pretraining.settings import ProbeChoice
 from vitruvius.training import seeds
-from vitruvius.training.batches import Feed
+from vitruvius.training.batches import Batches
 from vitruvius.training.loop import EVALUATION_BATCH
 
 TOLERANCE = 1e-6
 """Norm of the gradient with respect to weights and bias at which `lbfgs` stops."""
 CURVATURE = 0.01
-"""Mean curvature of the cross-entropy that the scaling expects. Of 0 (no scaling), 0.001, 0.01 and 0.1 this was the
-best compromise: about 25 evaluations on 100 untrained features instead of 124, 65 on 200 digits instead of 60."""
+"""Mean curvature of the cross-entropy that the scaling expects. Of 0 (no scaling), 0.001, 0.01 and 0.1 this
+was the best compromise: about 25 evaluations on 100 untrained features instead of 124, 65 on 200 digits
+instead of 60."""
 MOST_ROUNDS = 500
 ADAM_BATCH, ADAM_RATE = 200, 1e-3
 WORTH_SHARING = 2**21
 """Entries of features from which more than one thread pays."""
 NEIGHBOURS, TEMPERATURE = 20, 0.07
-METHODS = ("lbfgs", "adam", "knn")
 Encode = Callable[[Tensor], Tensor]
 
 
@@ -42,19 +45,19 @@ class Labelled(NamedTuple):
 
 
 class Linear(NamedTuple):
-    """A linear classifier, and how near to its optimum it is."""
+    """A linear classifier, and the norm of its last gradient."""
 
     weight_kK: Tensor
     bias_K: Tensor
     gradient: float | None = None
 
     def classes(self, x_nk: Tensor) -> Tensor:
-        """The class of each sample."""
+        """Return the predicted class of each sample."""
         return (x_nk.to(self.weight_kK) @ self.weight_kK + self.bias_K).argmax(1)
 
 
-class Outcome(NamedTuple):
-    """How a probe did: the share of test samples it got right, and `lbfgs`'s last gradient norm."""
+class Score(NamedTuple):
+    """Test accuracy of a probe, and the last gradient norm of `lbfgs`."""
 
     accuracy: float
     gradient: float | None = None
@@ -62,18 +65,58 @@ class Outcome(NamedTuple):
 
 def probe(
     method: str, train: Labelled, test: Labelled, classes: int, l2: float = 1e-3, seed: int = 0
-) -> Outcome:
-    """Fit a probe to some samples and count its hits on others."""
+) -> Score:
+    """Fit a probe to some samples and measure its accuracy on others."""
     if method == "knn":
-        return Outcome(_share(nearest(train, test.x, classes), test.y))
+        return Score(_accuracy(nearest(train, test.x, classes), test.y))
     with _threads_for(train.x.numel()):
         fitted = lbfgs(train, classes, l2) if method == "lbfgs" else adam(train, classes, seed)
-    return Outcome(_share(fitted.classes(test.x), test.y), fitted.gradient)
+    return Score(_accuracy(fitted.classes(test.x), test.y), fitted.gradient)
+
+
+def score(name: str, size: int, encode: Encode, data: Dataset, config: ProbeChoice) -> FeatureScore:
+    """Probe one kind of features through all draws of labels."""
+    split = data.test if config.on == "test" else data.validation
+    assert split.y is not None
+    assert data.train.y is not None
+    test = Labelled(features(encode, Batches(split.x, split.y)), split.y)
+    scores = []
+    for number in range(1 if config.labels == "all" else config.draws):
+        kept = draw(data.train.y, config.labels, config.seed, number)
+        x, y = data.train.x[kept], data.train.y[kept]
+        train = Labelled(features(encode, Batches(x, y)), y)
+        seed = seeds.derive(config.seed, "probe", number)
+        scores.append(probe(config.method, train, test, len(data.classes), config.l2, seed))
+    accuracies = [found.accuracy for found in scores]
+    return FeatureScore(
+        features=name,
+        size=size,
+        mean=statistics.fmean(accuracies),
+        spread=statistics.stdev(accuracies) if len(accuracies) > 1 else 0.0,
+        low=min(accuracies),
+        high=max(accuracies),
+        accuracies=tuple(accuracies),
+        gradient=max((found.gradient for found in scores if found.gradient is not None), default=None),
+    )
+
+
+def protocol(config: ProbeChoice, data: Dataset) -> str:
+    """Describe in a sentence how features are probed."""
+    how = {
+        "lbfgs": f"lbfgs, mean cross-entropy + {config.l2:g}/2 |W|^2 with a free bias, "
+        "to a gradient norm of 1e-6",
+        "adam": "adam at 0.001, batches of 200, 50 epochs (1,000 on up to 200 labels)",
+        "knn": "20 nearest neighbours by cosine, weighed by exp(cosine / 0.07)",
+    }[config.method]
+    labels = len(data.train) if config.labels == "all" else config.labels
+    drawn = "all" if config.labels == "all" else f"{config.draws} draws, classes in proportion, of"
+    counted = f"counted on the {len(getattr(data, config.on)):,} {config.on} samples"
+    return f"{how}; {drawn} {labels:,} training labels, {counted}"
 
 
 @contextmanager
 def _threads_for(entries: int) -> Iterator[None]:
-    """One thread for small features: many products of microseconds each lose more by sharing than they win."""
+    """Use one thread for small features: products of microseconds lose more by sharing than they win."""
     before = torch.get_num_threads()
     torch.set_num_threads(1 if entries < WORTH_SHARING else before)
     try:
@@ -82,25 +125,25 @@ def _threads_for(entries: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def features(encode: Encode, feed: Feed) -> Tensor:
-    """What an encoder makes of all samples of a split, (n, k) on the CPU."""
+def features(encode: Encode, split: Batches) -> Tensor:
+    """Encode all samples of a split, (n, k) on the CPU."""
     with torch.no_grad():
-        return torch.cat([encode(x).flatten(1).cpu() for x in batches(feed)])
+        return torch.cat([encode(x).flatten(1).cpu() for x in batches(split)])
 
 
-def batches(feed: Feed) -> Iterator[Tensor]:
-    """All samples of a split in order, as a model sees them."""
-    return (feed.batch(sample_B).x for sample_B in torch.split(torch.arange(len(feed)), EVALUATION_BATCH))
+def batches(split: Batches) -> Iterator[Tensor]:
+    """Yield all samples of a split in order, as a model sees them."""
+    return (split.batch(sample_B).x for sample_B in torch.split(torch.arange(len(split)), EVALUATION_BATCH))
 
 
 def draw(y: Tensor, labels: int | str, seed: int, number: int = 0) -> Tensor:
-    """Which samples keep their labels: all, or so many at random with every class in proportion."""
+    """Draw the samples that keep their labels: all, or so many at random with every class in proportion."""
     if labels == "all":
         return torch.arange(len(y))
     assert isinstance(labels, int)
     if labels > len(y):
         raise UserError(f"--labels {labels:,}: there are {len(y):,} labelled samples")
-    order = _splits.shuffled(y.tolist(), seeds.derive(seed, "labels", number))
+    order = stratified_order(y.tolist(), seeds.derive(seed, "labels", number))
     kept = torch.tensor(order[:labels])
     if int(y[kept].bincount().count_nonzero()) < 2:
         counts = ", ".join(map(str, y.bincount().tolist()))
@@ -111,7 +154,7 @@ def draw(y: Tensor, labels: int | str, seed: int, number: int = 0) -> Tensor:
 
 
 def lbfgs(train: Labelled, classes: int, l2: float = 1e-3) -> Linear:
-    """The optimum of the penalised cross-entropy, by L-BFGS."""
+    """Minimise the penalised cross-entropy by L-BFGS."""
     problem = _Penalised(train, classes, l2)
     optimiser = torch.optim.LBFGS(
         [problem.u_Ks],
@@ -132,8 +175,9 @@ def lbfgs(train: Labelled, classes: int, l2: float = 1e-3) -> Linear:
 class _Penalised:
     """The penalised cross-entropy as a function of weights on scaled principal directions of the features.
 
-    Centring only moves the bias, and a direction without variance has weight 0 at the optimum, so it is left out:
-    the optimum is that of the features themselves, reached in fewer steps. The last direction, s = r + 1, is the bias.
+    Centring only moves the bias, and a direction without variance has weight 0 at the optimum, so it is left
+    out: the optimum is that of the features themselves, reached in fewer steps. The last direction,
+    s = r + 1, is the bias.
     """
 
     def __init__(self, train: Labelled, classes: int, l2: float) -> None:
@@ -151,7 +195,7 @@ class _Penalised:
         self.slope = math.inf  # its norm for weights on the features as they are, neither centred nor scaled
 
     def __call__(self) -> Tensor:
-        """The value at the current weights, whose gradient it sets."""
+        """Return the value at the current weights and set their gradient."""
         u_Ks, samples = self.u_Ks, self.truth_Kn.shape[1]
         log_Kn = (u_Ks @ self.z_sn).log_softmax(0)
         u_Ks.grad = (log_Kn.exp() - self.truth_Kn) @ self.z_sn.T / samples + u_Ks * self.pull_s
@@ -161,13 +205,13 @@ class _Penalised:
         return (u_Ks.square() * self.pull_s).sum() / 2 - (log_Kn * self.truth_Kn).sum() / samples
 
     def fitted(self) -> Linear:
-        """The classifier on the features as they are."""
+        """Return the classifier of features that are neither centred nor scaled."""
         weight_kK = self.axes_kr @ (self.u_Ks[:, :-1] * self.scale_r).T
         return Linear(weight_kK, self.u_Ks[:, -1] * CURVATURE**-0.5 - self.mean_k @ weight_kK, self.slope)
 
 
 def _axes(centred_nk: Tensor) -> tuple[Tensor, Tensor]:
-    """The variances of the principal directions and these as columns; of few samples only those that they span."""
+    """Return variances and principal directions (columns); of few samples only those that they span."""
     samples, features = centred_nk.shape
     if samples < features:
         _, root_r, axes_rk = torch.linalg.svd(centred_nk / samples**0.5, full_matrices=False)
@@ -177,7 +221,7 @@ def _axes(centred_nk: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def adam(train: Labelled, classes: int, seed: int = 0) -> Linear:
-    """The assignment's probe: Adam, batches of 200 in one random order, 50 epochs, on up to 200 labels 1,000."""
+    """Fit the assignment's probe: Adam, batches of 200 in one order, 50 epochs, 1,000 on up to 200 labels."""
     parts = list(zip(torch.split(train.x, ADAM_BATCH), torch.split(train.y, ADAM_BATCH), strict=True))
     order = torch.randperm(len(parts), generator=seeds.generator(seed, "probe order")).tolist()
     with torch.random.fork_rng(devices=[]):
@@ -194,7 +238,7 @@ def adam(train: Labelled, classes: int, seed: int = 0) -> Linear:
 
 
 def nearest(train: Labelled, x_nk: Tensor, classes: int) -> Tensor:
-    """The class of each sample by its 20 most similar labelled ones, weighed by exp(cosine / 0.07) (Wu et al. 2018)."""
+    """Classify by the 20 most similar labelled samples, weighed by exp(cosine / 0.07) (Wu et al. 2018)."""
     known_mk, found = normalize(train.x), []
     for part_Bk in torch.split(normalize(x_nk), EVALUATION_BATCH):
         likeness_BN, index_BN = (part_Bk @ known_mk.T).topk(min(NEIGHBOURS, len(known_mk)))
@@ -204,5 +248,5 @@ def nearest(train: Labelled, x_nk: Tensor, classes: int) -> Tensor:
     return torch.cat(found)
 
 
-def _share(guess_n: Tensor, y_n: Tensor) -> float:
+def _accuracy(guess_n: Tensor, y_n: Tensor) -> float:
     return float((guess_n == y_n).double().mean())

@@ -1,37 +1,74 @@
-"""What a pretraining comes to, without its models: the repeats of each kind together, and certificates."""
+"""What pretraining and probing find, as typed records. No torch."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from vitruvius.core import records
+from vitruvius.core.blocks import Block, Table, Text
 from vitruvius.core.config import Strict
 
 
-class Outcome(Strict):
-    """The repeats of one objective and latent size: means and ranges over them."""
+class Point(Strict):
+    """Measurements of one autoencoder after one epoch."""
+
+    objective: str
+    latent: int
+    repeat: int
+    val_loss: float | None
+    accuracy: float | None
+    """Of the probe; None without labels."""
+    train_losses: tuple[float, ...]
+    """One per optimiser step of this epoch."""
+
+
+class Points(records.Record):
+    """Measurements of all autoencoders after an epoch; epoch 0 is before training."""
+
+    epoch: int
+    points: tuple[Point, ...]
+
+    def view(self) -> Iterable[Block]:
+        for objective, latents in kinds(self.points).items():
+            parts = []
+            for latent in latents:
+                loss = mean(self.values("val_loss", objective, latent))
+                accuracy = mean(self.values("accuracy", objective, latent))
+                shown = "" if loss is None else f" loss {loss:.4g}"
+                parts.append(f"{latent}:{shown}" + ("" if accuracy is None else f" probe {accuracy:.1%}"))
+            yield Text(text=f"epoch {self.epoch:>3}  {objective:<11}  {'  '.join(parts)}")
+
+    def values(self, field: str, objective: str, latent: int) -> list[float]:
+        """Return a field of all repeats of one kind of autoencoder, where it is known."""
+        found = [getattr(p, field) for p in self.points if (p.objective, p.latent) == (objective, latent)]
+        return [value for value in found if value is not None]
+
+
+class RepeatSummary(Strict):
+    """Means and ranges over the repeats of one objective and latent size."""
 
     objective: str
     latent: int
     val_loss: float | None
     val_loss_range: tuple[float, float] | None
     accuracy_before: float | None
-    """The probe's, before training."""
+    """Probe accuracy before training."""
     accuracy: float | None
     accuracy_range: tuple[float, float] | None
 
 
 class Penalised(Strict):
-    """A penalised linear autoencoder beside its closed form."""
+    """A linear autoencoder trained with an L2 penalty, beside its closed-form optimum."""
 
     objective: float
     optimum: float
     encoder: tuple[float, ...]
-    """Trained singular values, largest first."""
+    """Singular values of the trained encoder, largest first."""
     decoder: tuple[float, ...]
     closed_form: tuple[float, ...]
 
 
 class Certificate(Strict):
-    """How near a trained linear autoencoder is to what no linear autoencoder can beat, on the training samples."""
+    """The training loss of a linear autoencoder compared with PCA, which no linear autoencoder can beat."""
 
     objective: str
     latent: int
@@ -40,55 +77,145 @@ class Certificate(Strict):
     optimum: float
     """The squared error of PCA."""
     gap: float
-    """Of the loss, or with a penalty of the objective, above the optimum: relative to it, or to the variance at 0."""
+    """Relative excess of the loss, or with a penalty of the objective, over the optimum; where the optimum is
+    0, relative to the total variance."""
     val_loss: float | None
     val_optimum: float | None
     """The squared error of the same PCA on the validation samples."""
     angles: tuple[float, ...]
-    """Principal angles in degrees between the decoder's columns and the first eigenvectors, smallest first."""
+    """Principal angles in degrees between decoder columns and first eigenvectors, smallest first."""
     eigengap: float | None
-    """How much smaller the first eigenvalue left out is, relatively; near 0 the angles mean nothing."""
+    """Relative drop from the last eigenvalue kept to the first left out; near 0 the angles mean nothing."""
     converged: bool | None
-    """None where this is not the optimum of what was minimised."""
+    """None where the training minimised something else than the loss compared here."""
     penalised: Penalised | None = None
 
 
-def outcomes(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> Iterator[Outcome]:
-    """One outcome for each kind of autoencoder, from the points before training and after the last epoch."""
-    objectives = list(dict.fromkeys(point["objective"] for point in after))
-    kinds = {(objectives.index(point["objective"]), point["latent"]) for point in after}
-    for place, latent in sorted(kinds):
-        kind = (objectives[place], latent)
-        starts = _known("accuracy", before, kind)
-        losses, ends = _known("val_loss", after, kind), _known("accuracy", after, kind)
-        yield Outcome(
-            objective=objectives[place],
-            latent=latent,
-            val_loss=_mean(losses),
-            val_loss_range=(min(losses), max(losses)) if losses else None,
-            accuracy_before=_mean(starts),
-            accuracy=_mean(ends),
-            accuracy_range=(min(ends), max(ends)) if ends else None,
+class Result(records.Result):
+    """A pretrained grid: every kind of autoencoder, and how near linear ones are to the optimum."""
+
+    outcomes: tuple[RepeatSummary, ...]
+    certificates: tuple[Certificate, ...]
+    """Of linear autoencoders."""
+    features: int
+    """Entries of a sample."""
+    variance: float
+    """Of the training samples, summed over entries."""
+    loss: str
+    """What the losses measure, in words."""
+    probe: str
+    """The probe's protocol, in words."""
+    epochs: int
+    seconds: float
+    seed: int
+    data: str
+    run: str
+    inexact: bool
+
+    def view(self) -> Iterable[Block]:
+        from vitruvius.pretraining import report
+
+        return report.summary(self)
+
+
+class SavedAutoencoder(Strict):
+    """One autoencoder of a grid in model.json: the prefix of its weights, and the seed it was built from."""
+
+    objective: str
+    latent: int
+    repeat: int
+    name: str
+    seed: int
+
+
+class SavedGrid(Strict):
+    """The model.json of a run of fully connected autoencoders."""
+
+    model: str
+    features: int
+    activation: str
+    hidden: tuple[int, ...]
+    cells: tuple[SavedAutoencoder, ...]
+    data: str
+    classes: tuple[str, ...]
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+
+
+class FeatureScore(Strict):
+    """Probe accuracy of one kind of features over the draws of labels."""
+
+    features: str
+    size: int
+    mean: float
+    spread: float
+    """Standard deviation over the draws; 0 with one."""
+    low: float
+    high: float
+    accuracies: tuple[float, ...]
+    gradient: float | None
+    """The largest gradient norm at which lbfgs stopped."""
+
+
+class ProbeResult(records.Result):
+    """Probe accuracies of all kinds of features, and the protocol they were measured by."""
+
+    rows: tuple[FeatureScore, ...]
+    protocol: str
+    data: str
+    labels: int
+    draws: int
+    run: str
+
+    def view(self) -> Iterable[Block]:
+        yield Table(
+            columns=("features", "size", "accuracy", "spread", "lowest", "highest"),
+            rows=tuple(
+                (
+                    row.features,
+                    row.size,
+                    *(f"{value:.2%}" for value in (row.mean, row.spread, row.low, row.high)),
+                )
+                for row in self.rows
+            ),
+            note=f"{self.data}: {self.protocol}",
         )
+        slow = [row.features for row in self.rows if row.gradient is not None and row.gradient > 1e-6]
+        if slow:
+            text = f"not at the optimum (gradient norm above 1e-6): {', '.join(slow)}"
+            yield Text(text=text, style="warning")
 
 
-def loss_in_words(config: dict[str, Any]) -> str:
-    """What the validation losses of a run are."""
-    if config["model"] == "vit" and config["objective"] == ["mask"]:
-        of = "normalised " if config["normalise"] else ""
-        masked = f"{config['mask']:.0%} of the patches masked"
-        return f"squared error per pixel, mean over the {config['counted']} {of}patches with {masked}"
-    words = "squared error of clean inputs, summed over the entries of a sample, mean over samples"
-    words += f"; in training mask counts {config['counted']} entries" if "mask" in config["objective"] else ""
-    return words + (
-        "; of your own objectives their own value" if any(".py:" in o for o in config["objective"]) else ""
-    )
+def read_points(lines: Iterable[dict[str, Any]]) -> list[Points]:
+    """Parse the measurements among the lines of a run's records.jsonl."""
+    return [Points(epoch=line["epoch"], points=line["points"]) for line in lines if line["kind"] == "points"]
 
 
-def _known(field: str, points: list[dict[str, Any]], kind: tuple[str, int]) -> list[float]:
-    found = [point[field] for point in points if (point["objective"], point["latent"]) == kind]
-    return [value for value in found if value is not None]
+def kinds(of: Sequence[Point] | Sequence[RepeatSummary] | Sequence[Certificate]) -> dict[str, list[int]]:
+    """Return the latent sizes of each objective, smallest first."""
+    found: dict[str, set[int]] = {}
+    for one in of:
+        found.setdefault(one.objective, set()).add(one.latent)
+    return {objective: sorted(latents) for objective, latents in found.items()}
 
 
-def _mean(values: list[float]) -> float | None:
+def summarise(before: Points, after: Points) -> Iterator[RepeatSummary]:
+    """Summarise each kind of autoencoder from the measurements before training and after it."""
+    for objective, latents in kinds(after.points).items():
+        for latent in latents:
+            losses = after.values("val_loss", objective, latent)
+            accuracies = after.values("accuracy", objective, latent)
+            yield RepeatSummary(
+                objective=objective,
+                latent=latent,
+                val_loss=mean(losses),
+                val_loss_range=(min(losses), max(losses)) if losses else None,
+                accuracy_before=mean(before.values("accuracy", objective, latent)),
+                accuracy=mean(accuracies),
+                accuracy_range=(min(accuracies), max(accuracies)) if accuracies else None,
+            )
+
+
+def mean(values: list[float]) -> float | None:
+    """Return the mean, None of nothing."""
     return sum(values) / len(values) if values else None

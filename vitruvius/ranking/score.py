@@ -27,7 +27,7 @@ from vitruvius.ranking import spread
 from vitruvius.ranking import user_models as own
 from vitruvius.ranking.spread import Lost, Place
 from vitruvius.ranking.user_models import Own
-from vitruvius.training.batches import feed
+from vitruvius.training.batches import batches_of
 
 Network = Arch | Own
 Scores = dict[str, Score]
@@ -109,7 +109,7 @@ def chosen(names: Iterable[str]) -> dict[str, str]:
 
 def minibatch(data: Dataset, size: int, seed: int) -> Minibatch:
     """The first minibatch that a training with this seed would see, without augmentation."""
-    images = feed(data, data.train, seed=seed)
+    images = batches_of(data, data.train, seed=seed)
     if size > len(images):
         raise UserError(f"batch {size}: {data.name} has {len(images):,} training images")
     batch = images.batch(images.order(0)[:size])

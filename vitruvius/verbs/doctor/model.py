@@ -16,7 +16,7 @@ from vitruvius.core.errors import UserError
 
 
 class Config(config.Config):
-    """Where the network comes from."""
+    """Which network is checked."""
 
     factory: Positional[str] = ""
     """PACKAGE:FACTORY or ./file.py:FACTORY, a function that returns (model, loss, batch)."""
@@ -25,15 +25,14 @@ class Config(config.Config):
 
 
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
-    """Build, pass forward and back once on a copy, and report."""
-    from vitruvius.doctor import diagnose as clinic
-    from vitruvius.doctor.results import result
+    """Build the network, run it forward and backward, and report."""
+    from vitruvius.doctor import diagnose
 
-    yield result(clinic.examine_model(_factory(config.factory), config.factory, config.table), config.table)
+    yield diagnose.examine_model(_factory(config.factory), config.factory, config.table)
 
 
 def _factory(name: str) -> Any:
-    """The function that a name stands for."""
+    """The function of that name."""
     package, colon, attribute = name.rpartition(":")
     if not colon or not package:
         raise UserError("which network? vitruvius doctor model PACKAGE:FACTORY, or ./file.py:FACTORY")

@@ -1,6 +1,6 @@
 """Run a training script, unmodified, under watch: what is wrong, in which line, and how to fix it.
 
-Everything after the script belongs to the script. Exit code 1 if something is proven wrong, otherwise the script's own.
+Everything after the script belongs to it. Exit code 1 if an error is found, otherwise the script's own.
 
 vitruvius doctor run --steps 200 train.py --epochs 3
 vitruvius doctor run --json train.py
@@ -18,24 +18,23 @@ from vitruvius.core.errors import UserError
 
 
 class Config(config.Config):
-    """Which script, how long."""
+    """Which script is run, and for how long."""
 
     script: Positional[str] = ""
     """The Python script that trains."""
     arguments: Rest = ()
-    """What the script is given."""
+    """The arguments of the script."""
     steps: Annotated[int, Field(ge=1)] | None = None
     """Stop after so many optimiser steps; default: the whole script."""
     table: bool = False
-    """Also measure gradient accumulation: one batch of each network in every (batch, steps), against the whole."""
+    """Also measure gradient accumulation: a batch of each network in every (batch, steps)."""
 
 
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Run the script under watch and report."""
     if not config.script:
         raise UserError("which script? vitruvius doctor run [--steps N] [--json] SCRIPT.py [ARGUMENTS...]")
-    from vitruvius.doctor import diagnose as clinic
-    from vitruvius.doctor.results import result
+    from vitruvius.doctor import diagnose
 
     words = (config.script, config.arguments, config.steps)
-    yield result(clinic.run_script(*words, to_stderr=flags.json, table=config.table), config.table)
+    yield diagnose.run_script(*words, to_stderr=flags.json, table=config.table)

@@ -1,4 +1,4 @@
-"""The table of (batch, steps) for a watched network, and how checks name a module."""
+"""The table of (batch, steps) for a watched network."""
 
 import random
 from copy import deepcopy
@@ -9,10 +9,11 @@ import torch
 from torch import nn
 
 import vitruvius
-from vitruvius.checks._accumulation import Table, cuts
+from vitruvius.doctor.accumulation import cuts
+from vitruvius.doctor.results import AccumulationTable
 
 
-def table(model: nn.Module, x: Any, resting: bool = False) -> Table:
+def table(model: nn.Module, x: Any, resting: bool = False) -> AccumulationTable:
     """The table of a network that was trained for two steps, in training mode or with its norms at rest."""
     with vitruvius.watch(table=True) as report:
         optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
@@ -22,7 +23,7 @@ def table(model: nn.Module, x: Any, resting: bool = False) -> Table:
             model(x).square().mean().backward()
             optimizer.step()
         model.eval()
-    (found,) = report.tables
+    (found,) = report.result.tables or ()
     return found
 
 
@@ -34,13 +35,11 @@ def test_batch_norm_differs_in_all_parts_and_group_norm_in_none() -> None:
     x = torch.randn(32, 1, 6, 6)
     sick, healthy = table(convolutional(nn.BatchNorm2d(4)), x), table(convolutional(nn.GroupNorm(2, 4)), x)
     pairs = [(32, 1), (16, 2), (8, 4), (4, 8), (2, 16), (1, 32)]
-    assert (
-        [(row.batch, row.steps) for row in sick.rows]
-        == [(row.batch, row.steps) for row in healthy.rows]
-        == pairs
-    )
+    assert [(row.batch, row.steps) for row in sick.rows] == pairs
+    assert [(row.batch, row.steps) for row in healthy.rows] == pairs
     assert (sick.modules, healthy.modules) == (("1",), ())
-    assert sick.rows[0][2:] == (0, 0, None)
+    whole = sick.rows[0]
+    assert (whole.logits, whole.gradient, whole.failed) == (0, 0, None)
     assert all(row.logits > 1e-2 and row.gradient > 1e-2 for row in sick.rows[1:])  # type: ignore[operator]
     assert all(row.logits < 1e-5 and row.gradient < 1e-5 for row in healthy.rows)  # type: ignore[operator]
 
@@ -90,7 +89,7 @@ def test_model_buffers_gradients_and_chance_stay_as_they_are() -> None:
         model, x = convolutional(nn.BatchNorm2d(4)), torch.randn(8, 1, 6, 6)
         with vitruvius.watch(table=asked) as report:
             model(x).square().mean().backward()
-        assert bool(report.tables) == asked
+        assert bool(report.result.tables) == asked
         gradients = [weight.grad for weight in model.parameters()]
         modes = [module.training for module in model.modules()]
         return (

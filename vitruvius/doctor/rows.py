@@ -1,0 +1,87 @@
+"""Rows of training batches: hashes that recognise them, their labels, and whether near rows share a label."""
+
+import torch
+from torch import Tensor
+
+MOST_ROWS = 200_000
+HASHED_ROWS, HASHED_FEATURES = 64, 256
+"""How many rows of a batch are hashed, and how many numbers of a row."""
+KEPT_ROWS, KEPT_FEATURES = 1500, 64
+"""How many rows are kept for the comparison of nearest neighbours, and how many numbers of a row."""
+
+
+class Rows:
+    """Rows of training batches with their labels."""
+
+    def __init__(self) -> None:
+        self.trained: set[int] = set()
+        self.labels: dict[int, int] = {}
+        self.again = 0
+        """Labelled rows that were seen before."""
+        self.relabelled = 0
+        """Those of them with another label than before."""
+        self.features: list[Tensor] = []
+        self.classes: list[int] = []
+
+    def add_trained(self, rows: list[int]) -> None:
+        """Add rows that a backward pass used."""
+        if len(self.trained) < MOST_ROWS:
+            self.trained.update(rows)
+
+    def count_trained(self, rows: list[int], x: Tensor) -> int:
+        """How many rows a backward pass has used; 0 if rows of few different values recur by chance."""
+        different = len(set(rows)) > 0.9 * len(rows) and (x.is_floating_point() or x[0].numel() >= 8)
+        return sum(row in self.trained for row in rows) if different else 0
+
+    def add_labels(self, rows: list[int], x: Tensor, y: Tensor) -> None:
+        """Add the labels of a training batch."""
+        classes = y.detach()[: len(rows)].tolist()
+        if len(set(rows)) < len(rows):
+            return
+        for row, label in zip(rows, classes, strict=True):
+            self.again += row in self.labels
+            self.relabelled += self.labels.get(row, label) != label
+            self.labels[row] = label
+        if len(self.classes) < KEPT_ROWS:
+            flat = x.detach()[: len(rows)].reshape(len(rows), -1)
+            stride = max(1, flat.shape[1] // KEPT_FEATURES)
+            self.features.append(flat[:, ::stride][:, :KEPT_FEATURES].float().clone())
+            self.classes += classes
+
+    def neighbours(self) -> tuple[float, float, int] | None:
+        """Leave-one-out nearest neighbours: fraction with the same label, the same by chance, and rows."""
+        if len({len(block[0]) for block in self.features}) != 1:
+            return None
+        x = torch.cat(self.features)
+        y = torch.tensor(self.classes)
+        x, kept = torch.unique(x, dim=0, return_inverse=True)
+        labels = torch.zeros(len(x), dtype=y.dtype)
+        labels[kept] = y
+        x = (x - x.mean(0)) / (x.std(0) + 1e-6)
+        distance = torch.cdist(x, x)
+        distance.fill_diagonal_(torch.inf)
+        agreement = float((labels[distance.argmin(1)] == labels).float().mean())
+        fractions = torch.bincount(labels - labels.min()) / len(labels)
+        return agreement, float((fractions**2).sum()), len(labels)
+
+
+def hash_rows(x: Tensor) -> list[int]:
+    """One number for each of the first rows of a batch; equal rows have equal numbers."""
+    flat = x.detach()[:HASHED_ROWS].reshape(min(len(x), HASHED_ROWS), -1)
+    # With few numbers many images look alike: most pixels of a digit are background.
+    picked = flat[:, :: max(1, flat.shape[1] // HASHED_FEATURES)][:, :HASHED_FEATURES]
+    return [hash(row.tobytes()) for row in picked.contiguous().view(torch.uint8).cpu().numpy()]
+
+
+def is_shifted(x: Tensor, y: Tensor) -> bool:
+    """Whether the targets are the inputs one step later, along the second axis."""
+    if x.dim() < 2 or x.shape[1] < 3 or x.dtype != y.dtype:
+        return False
+    for length in (x.shape[1], x.shape[1] - 1):
+        try:
+            aligned = y.reshape(x.shape[0], length, *x.shape[2:])
+        except RuntimeError:
+            continue
+        kept = x.shape[1] - 1
+        return bool((aligned[:, :kept] == x[:, 1:]).all())
+    return False
