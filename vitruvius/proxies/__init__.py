@@ -3,7 +3,7 @@
 `def foo(once: OnePass) -> float`, the higher the better by its paper's convention. `OnePass` holds the network, the
 minibatch and a seed, and has parts that are computed when first asked for and then shared: `loss`, `gradients`,
 `activations`, `activation_gradients`, `halves`, `input_jacobian`, `tangent_kernel`, `attention_weights`, `flow` and
-`fresh_copy()`. A proxy that needs a pass of its own makes it with `once.class_scores(x)` inside `with once.borrowed()`.
+`fresh_copy()`. A proxy that needs a pass of its own makes it with `once.class_scores(x)` inside `with once.preserved()`.
 A network that lacks what a proxy looks at is a `UserError` that says so.
 
 Laws, tested over the folder: the score is finite, the same for the same (network, minibatch, seed), and leaves weights,
@@ -19,14 +19,14 @@ from vitruvius.core import plugins
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from vitruvius.proxies._once import OnePass
+    from vitruvius.proxies._one_pass import OnePass
 else:
 
     def __getattr__(name: str) -> Any:
         """`OnePass`, for annotations; torch is imported when it is first asked for."""
         if name != "OnePass":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from vitruvius.proxies._once import OnePass
+        from vitruvius.proxies._one_pass import OnePass
 
         return OnePass
 
@@ -47,6 +47,6 @@ def get(name: str) -> Proxy:
 
 def one_pass(model: "nn.Module", x: "Tensor", y: "Tensor", seed: int = 0) -> "OnePass":
     """What all proxies of one network and one minibatch share."""
-    from vitruvius.proxies._once import OnePass
+    from vitruvius.proxies._one_pass import OnePass
 
     return OnePass(model, x, y, seed)

@@ -10,12 +10,12 @@ Shapes: T tokens of all images, C channels.
 import torch
 from torch import Tensor
 
-from vitruvius.proxies import OnePass, _watch
+from vitruvius.proxies import OnePass, _activations
 
 
 def az_expressivity(once: OnePass) -> float:
     """The entropies of the principal components, summed over residual steps."""
-    return sum(_entropy(_watch.rows(step.output.detach())) for step in once.activations.residual)
+    return sum(_entropy(_activations.token_rows(step.output.detach())) for step in once.activations.residual)
 
 
 def _entropy(tokens_TC: Tensor) -> float:

@@ -8,7 +8,7 @@ The projections inside `nn.MultiheadAttention` show no output and are not counte
 Shapes: B batch, N tokens or pixels, C channels.
 """
 
-from vitruvius.proxies import OnePass, _watch
+from vitruvius.proxies import OnePass, _activations
 
 
 def fisher(once: OnePass) -> float:
@@ -16,6 +16,6 @@ def fisher(once: OnePass) -> float:
     score = 0.0
     for call, gradient in zip(once.activations.linear, once.activation_gradients, strict=True):
         product = call.output.detach() * gradient
-        effect_BC = _watch.by_image(product, len(once.x), channels_second=call.weight.dim() > 2).sum(1)
+        effect_BC = _activations.by_image(product, len(once.x), channels_second=call.weight.dim() > 2).sum(1)
         score += call.weight[0].numel() / 2 * effect_BC.square().mean(0).sum().item()
     return score

@@ -13,7 +13,7 @@ from vitruvius.proxies import OnePass, _passes
 
 def grasp(once: OnePass) -> float:
     """One forward pass and two backward passes; the fused attention kernels cannot be differentiated twice."""
-    with once.borrowed(), sdpa_kernel(SDPBackend.MATH):
+    with once.preserved(), sdpa_kernel(SDPBackend.MATH):
         loss = _passes.loss(once.model, once.x, once.y)
         gradients = _passes.gradients(loss, once.leaves, create_graph=True)
         along = torch.stack([(gradient.detach() * gradient).sum() for gradient in gradients.values()])

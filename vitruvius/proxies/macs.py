@@ -16,6 +16,6 @@ def macs(once: OnePass) -> float:
     """Half the floating-point operations of all products."""
     if type(once.model) is ViT:
         return float(cost.cost(once.model.arch).macs)
-    with once.borrowed(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+    with once.preserved(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         once.class_scores(once.x[:1])
     return counter.get_total_flops() / 2

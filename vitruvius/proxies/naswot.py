@@ -11,7 +11,7 @@ import math
 
 import torch
 
-from vitruvius.proxies import OnePass, _watch
+from vitruvius.proxies import OnePass, _activations
 
 
 def naswot(once: OnePass) -> float:
@@ -21,7 +21,7 @@ def naswot(once: OnePass) -> float:
     for before in once.activations.nonlinear:
         if before.isnan().any():
             return math.nan  # which is neither on nor off
-        is_on_BU = _watch.by_image(before, images).flatten(1) > 0
+        is_on_BU = _activations.by_image(before, images).flatten(1) > 0
         # (1 + s s')/2 is 1 where two signs are equal and 0 elsewhere; the counts are whole numbers, exact in float32.
         pattern_BU = is_on_BU.float() * 2 - 1
         agreement_BB += ((pattern_BU @ pattern_BU.T + pattern_BU.shape[1]) / 2).to(agreement_BB)

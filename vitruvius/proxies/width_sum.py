@@ -3,9 +3,9 @@
 The token width at every attention module; a network without any counts the outputs of its linear maps and convolutions.
 """
 
-from vitruvius.proxies import OnePass, _roles
+from vitruvius.proxies import OnePass, _layers
 
 
 def width_sum(once: OnePass) -> float:
     """Widths added over layers."""
-    return float(sum(_roles.layer_widths(once.model)))
+    return float(sum(_layers.layer_widths(once.model)))

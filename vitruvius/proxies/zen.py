@@ -8,8 +8,8 @@ are 0, normalisations are 1 and 0; class token and positions stay. Public code r
 import torch
 from torch import Generator, Tensor, nn
 
-from vitruvius.proxies import OnePass, _borrowed, _passes, _roles
-from vitruvius.proxies._watch import Watch
+from vitruvius.proxies import OnePass, _layers, _passes, _preserve
+from vitruvius.proxies._activations import Activations
 
 STEP = 0.01
 
@@ -18,7 +18,7 @@ def zen(once: OnePass) -> float:
     """Two forward passes on a copy; its weights and then the perturbation are drawn from the seed."""
     random = once.generator()
     copy = once.fresh_copy()
-    with _borrowed.borrowed(copy, once.seed), torch.no_grad():
+    with _preserve.preserved(copy, once.seed), torch.no_grad():
         _draw(copy, random)
         step = torch.randn(once.x.shape, generator=random, dtype=once.x.dtype).to(once.x)
         change = _features(copy, once.x) - _features(copy, once.x + STEP * step)
@@ -27,16 +27,16 @@ def zen(once: OnePass) -> float:
 
 def _draw(copy: nn.Module, random: Generator) -> None:
     for module in copy.modules():
-        if isinstance(module, _roles.NORM):
+        if isinstance(module, _layers.NORM):
             module.reset_parameters()
         for name, parameter in module.named_parameters(recurse=False):
-            if isinstance(module, _roles.WITH_MATRICES) and "bias" in name:
+            if isinstance(module, _layers.WITH_MATRICES) and "bias" in name:
                 parameter.zero_()
-    for weight in _roles.matrices(copy).values():
+    for weight in _layers.matrices(copy).values():
         weight.copy_(torch.randn(weight.shape, generator=random, dtype=weight.dtype))
 
 
 def _features(copy: nn.Module, x: Tensor) -> Tensor:
-    with Watch() as seen:
+    with Activations() as seen:
         _passes.class_scores(copy, x)
     return seen.features
