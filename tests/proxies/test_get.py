@@ -17,7 +17,8 @@ def test_a_users_own_proxy_is_a_function_in_a_file(
 ) -> None:
     file = tmp_path / "mine.py"
     file.write_text(
-        "from vitruvius.proxies import OnePass\n\n\ndef size(once: OnePass) -> float:\n    return float(len(once.x))\n"
+        "from vitruvius.proxies import OnePass\n"
+        "def size(once: OnePass) -> float:\n    return float(len(once.x))\n"
     )
     assert proxies.get(f"{file}:size")(proxies.one_pass(model, x, y)) == 5
 

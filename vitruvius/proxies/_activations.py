@@ -1,8 +1,8 @@
-"""Record the activations of a forward pass, by the operations it calls and hence whatever the modules are named.
+"""Record the activations of a forward pass by the operations it calls, whatever its modules are named.
 
-A linear map is a call of `linear` or a convolution, an activation function one of `NONLINEAR`, a residual step the
-sum of two activations of the same shape. The products inside `nn.MultiheadAttention` are one operation and are not
-recorded. Attention weights are recorded by hooks on the attention modules.
+A linear map is a call of `linear` or a convolution, an activation function one of `NONLINEAR`, a residual
+step the sum of two activations of the same shape. The products inside `nn.MultiheadAttention` are one
+operation and are not recorded. Attention weights are recorded by hooks on the attention modules.
 
 Shapes: B batch, H heads, N queries, M keys.
 """
@@ -33,7 +33,7 @@ NONLINEAR.discard(None)
 
 
 class Linear(NamedTuple):
-    """One call of a linear map; the channels of its output are the last dimension, after a convolution the second."""
+    """One call of a linear map; output channels are the last dimension, after a convolution the second."""
 
     input: Tensor
     weight: Tensor
@@ -58,7 +58,7 @@ class Activations(TorchFunctionMode):
         self._versions: list[tuple[str, Tensor, int]] = []
         self._follows_activation = False
         self.mlp: dict[int, Tensor] = {}
-        """By `id`, the weights of linear maps whose output enters an activation function, and of the next map."""
+        """By `id`, the weights of the linear maps directly before and next after an activation function."""
 
     @property
     def linear(self) -> list[Linear]:
@@ -141,13 +141,13 @@ class Activations(TorchFunctionMode):
 
 
 def _are_activations(left: Any, right: Any) -> bool:
-    """Whether both terms are computed tensors of one shape with tokens or pixels, not parameters or constants."""
+    """Whether both are computed tensors of one shape with tokens or pixels, not parameters or constants."""
     both = isinstance(left, Tensor) and isinstance(right, Tensor)
     return both and left.dim() > 2 and left.shape == right.shape and not left.is_leaf and not right.is_leaf
 
 
 def by_image(activation: Tensor, images: int, channels_second: bool = False) -> Tensor:
-    """Reshape to (images, tokens, channels); tokens may be the first dimension if their number is not that of images."""
+    """Reshape to (images, tokens, channels); tokens may come first if they are not as many as the images."""
     if channels_second:
         return activation.flatten(2).transpose(1, 2)
     if activation.dim() == 3 and len(activation) != images and activation.shape[1] == images:
@@ -156,7 +156,7 @@ def by_image(activation: Tensor, images: int, channels_second: bool = False) -> 
 
 
 def token_rows(activation: Tensor) -> Tensor:
-    """Reshape to one row per token (or pixel, where channels are second) of all images, one column per channel."""
+    """Reshape to a row per token (or pixel, where channels are second) of all images; columns are channels."""
     last = activation.movedim(1, -1) if activation.dim() == 4 else activation
     return last.reshape(-1, last.shape[-1])
 
@@ -175,7 +175,7 @@ def attention_weights(model: nn.Module) -> Iterator[list[Tensor]]:
 
 
 def _request_weights(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
-    """Change a call of `nn.MultiheadAttention` so that it returns the weights of each head as its second result."""
+    """Make a call of `nn.MultiheadAttention` return the weights of each head as its second result."""
     call = signature(module.forward).bind(*args, **kwargs)
     call.arguments.update(need_weights=True, average_attn_weights=False)
     return call.args, call.kwargs

@@ -34,7 +34,8 @@ def attention(model: nn.Module) -> list[MultiHeadAttention | nn.MultiheadAttenti
 def layer_widths(model: nn.Module) -> list[int]:
     """Return the token width of every encoder layer (one per attention module).
 
-    A network without attention modules counts its linear maps and convolutions instead, each with its outputs.
+    A network without attention modules counts its linear maps and convolutions instead, each with its
+    outputs.
     """
     layers = attention(model)
     if not layers:

@@ -42,7 +42,7 @@ class OnePass:
         return {name: self.parameters[name] for name in _layers.matrices(self.model)}
 
     def preserved(self) -> AbstractContextManager[None]:
-        """A context to run the network in: evaluation mode, differentiable, seeded; on exit its state is restored."""
+        """A context to run the network in: evaluation mode, differentiable, seeded; its state is restored."""
         return _preserve.preserved(self.model, self.seed)
 
     def seeded(self) -> AbstractContextManager[None]:
@@ -68,7 +68,7 @@ class OnePass:
 
     @property
     def activations(self) -> Activations:
-        """Activations of the minibatch by role: `linear`, `nonlinear`, `residual`; with their autograd graph."""
+        """Activations of the minibatch by role, with their graph: `linear`, `nonlinear`, `residual`."""
         return self._forward[1]
 
     @property
@@ -141,7 +141,7 @@ class OnePass:
             return _passes.gradients(loss, {**self.leaves, **outputs})
 
     def _groups(self, limit: int) -> Iterator[dict[str, Tensor]]:
-        """Yield the parameters in groups of at most `limit` entries; a larger parameter is a group of its own."""
+        """Yield the parameters in groups of at most `limit` entries; a larger one is a group of its own."""
         group: dict[str, Tensor] = {}
         for name, parameter in self.leaves.items():
             if group and sum(map(Tensor.numel, group.values())) + parameter.numel() > limit:

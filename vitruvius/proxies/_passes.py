@@ -16,7 +16,7 @@ from vitruvius.proxies._activations import Activations
 
 
 class SynapticFlow(NamedTuple):
-    """Absolute weights of linear maps, convolutions and projections, and their gradients, by parameter name."""
+    """Absolute weights of linear maps, convolutions and projections with their gradients, by name."""
 
     weights: dict[str, Tensor]
     gradients: dict[str, Tensor]
@@ -63,7 +63,7 @@ def gradients(value: Tensor, of: Mapping[str, Tensor], create_graph: bool = Fals
 
 
 def synaptic_flow(copy: nn.Module, ones: Tensor) -> SynapticFlow:
-    """Differentiate the summed class scores of an image of ones after making every parameter of `copy` absolute."""
+    """Differentiate the summed class scores of an image of ones with the absolute parameters of `copy`."""
     # Without normalisation layers the products of weights of a deep network leave the range of float32.
     copy = copy.to("cpu", torch.float64)
     with torch.no_grad():

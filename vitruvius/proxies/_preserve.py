@@ -12,7 +12,7 @@ from torch import nn
 
 @contextmanager
 def preserved(model: nn.Module, seed: int) -> Iterator[None]:
-    """Evaluation mode, all parameters differentiable, random generators seeded; on exit everything is restored."""
+    """Set evaluation mode, make all parameters differentiable, seed the generators; restore all on exit."""
     modes = [(module, module.training) for module in model.modules()]
     buffers = [
         (module, name, buffer, buffer.clone())
@@ -61,7 +61,7 @@ def seeded(seed: int) -> Iterator[None]:
 
 
 def fresh_copy(model: nn.Module) -> nn.Module:
-    """Return a deep copy in evaluation mode whose parameters all require gradients; the caller may change it."""
+    """Return a deep copy in evaluation mode with differentiable parameters; the caller may change it."""
     return copy.deepcopy(model).eval().requires_grad_(True)
 
 

@@ -1,9 +1,9 @@
 r"""How well residual steps pass gradients on (AZ-NAS, Lee and Ham 2024).
 
-The mean over residual steps of $2 - s - 1/s$, at most 0, where $s$ is the spectral norm of the step's Jacobian as
-probed with random signs $v_t$: of $\frac1T \sum_t (J^T v)_t v_t^T$ over all tokens $t$ of the minibatch. A step
-leads from what is passed by to its sum with what is computed from it, two per encoder layer. Public code ranks the
-score within a population of networks, so that one network has none.
+The mean over residual steps of $2 - s - 1/s$, at most 0, where $s$ is the spectral norm of the step's
+Jacobian as probed with random signs $v_t$: of $\frac1T \sum_t (J^T v)_t v_t^T$ over all tokens $t$ of the
+minibatch. A step leads from what is passed by to its sum with what is computed from it, two per encoder
+layer. Public code ranks the score within a population of networks, so that one network has none.
 
 Shapes: T tokens of all images, C channels.
 """
@@ -16,7 +16,7 @@ from vitruvius.proxies._activations import Residual
 
 
 def az_trainability(once: OnePass) -> float:
-    """One backward pass through each residual step; signs are drawn from the seed, in the order of the steps."""
+    """Run one backward pass through each residual step; signs are drawn from the seed, step by step."""
     random = once.generator()
     steps = once.activations.residual
     with once.preserved():

@@ -7,5 +7,5 @@ from vitruvius.proxies import OnePass, _layers
 
 
 def depth(once: OnePass) -> float:
-    """How many layers follow one another."""
+    """The number of layers."""
     return float(len(_layers.layer_widths(once.model)))

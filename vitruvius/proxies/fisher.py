@@ -1,9 +1,9 @@
-r"""Fisher information of channels (Theis et al. 2018, Turner et al. 2020): what the loss would change without them.
+r"""Fisher information of channels (Theis et al. 2018, Turner et al. 2020): the loss without each.
 
-$\sum_l F_l \sum_c \tfrac12\,\mathrm{mean}_b \bigl(\sum_n a_{bnc}\,\partial L/\partial a_{bnc}\bigr)^2$ over the outputs
-$a$ of the linear maps and convolutions $l$, with their fan-in $F_l$ and the mean cross-entropy $L$ of the minibatch.
-The projections inside `nn.MultiheadAttention` show no output and are not counted. Public code sums the channels of
-(B, N, C) and keeps the tokens.
+$\sum_l F_l \sum_c \tfrac12\,\mathrm{mean}_b \bigl(\sum_n a_{bnc}\,\partial L/\partial a_{bnc}\bigr)^2$ over
+the outputs $a$ of the linear maps and convolutions $l$, with their fan-in $F_l$ and the mean cross-entropy
+$L$ of the minibatch. The projections inside `nn.MultiheadAttention` show no output and are not counted.
+Public code sums the channels of (B, N, C) and keeps the tokens.
 
 Shapes: B batch, N tokens or pixels, C channels.
 """

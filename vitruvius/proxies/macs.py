@@ -1,7 +1,7 @@
 """Multiply-adds of one forward pass of one image.
 
-By the closed form for our ViT; for any other network the products that PyTorch's operation counter sees. Counters miss
-the products of fused attention, so the plain form of attention is counted.
+By the closed form for our ViT; for any other network the products that PyTorch's operation counter sees.
+Counters miss the products of fused attention, so the plain form of attention is counted.
 """
 
 from torch.nn.attention import SDPBackend, sdpa_kernel

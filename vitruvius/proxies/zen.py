@@ -1,8 +1,9 @@
-r"""Sensitivity of the features to a perturbation of the image under Gaussian weights (Zen-NAS, Lin et al. 2021).
+r"""Sensitivity of the features to a perturbed image under Gaussian weights (Zen-NAS, Lin et al. 2021).
 
-$\log \mathrm{E}_x \|f(x) - f(x + 0.01\,\epsilon)\|_1$ with $\epsilon \sim N(0, 1)$ and $f$ the input of the last linear
-map (the head). Weights of linear maps, convolutions and attention projections are drawn from $N(0, 1)$, their biases
-are 0, normalisations are 1 and 0; class token and positions stay. Public code resets BatchNorm and forgets LayerNorm.
+$\log \mathrm{E}_x \|f(x) - f(x + 0.01\,\epsilon)\|_1$ with $\epsilon \sim N(0, 1)$ and $f$ the input of the
+last linear map (the head). Weights of linear maps, convolutions and attention projections are drawn from
+$N(0, 1)$, their biases are 0, normalisations are 1 and 0; class token and positions stay. Public code resets
+BatchNorm and forgets LayerNorm.
 """
 
 import torch
