@@ -86,6 +86,8 @@ class Scatter(Strict):
     names: tuple[str, ...]
     x_label: str
     y_label: str
+    log_x: bool = False
+    log_y: bool = False
 
 
 class Plan(Strict):

@@ -156,7 +156,7 @@ def by_image(activation: Tensor, images: int, channels_second: bool = False) -> 
 
 
 def token_rows(activation: Tensor) -> Tensor:
-    """Reshape to a row per token (or pixel, where channels are second) of all images; columns are channels."""
+    """Reshape to a row per token (or pixel, if channels are second) of all images; columns are channels."""
     last = activation.movedim(1, -1) if activation.dim() == 4 else activation
     return last.reshape(-1, last.shape[-1])
 

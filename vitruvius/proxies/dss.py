@@ -24,6 +24,6 @@ def dss(once: OnePass) -> float:
 
 
 def _nuclear(matrix: torch.Tensor) -> float:
-    # Eigenvalues of the Gram matrix would be cheaper, but a gradient's rank is at most the number of tokens, and
+    # Eigenvalues of the Gram matrix would be cheaper, but a gradient has at most as many ranks as tokens, and
     # the square roots of rounding errors in the other eigenvalues add up.
     return torch.linalg.svdvals(matrix).sum().item()

@@ -1,4 +1,4 @@
-r"""Fisher information of channels (Theis et al. 2018, Turner et al. 2020): the loss without each.
+r"""Fisher information of channels (Theis et al. 2018, Turner et al. 2020): their effect on the loss.
 
 $\sum_l F_l \sum_c \tfrac12\,\mathrm{mean}_b \bigl(\sum_n a_{bnc}\,\partial L/\partial a_{bnc}\bigr)^2$ over
 the outputs $a$ of the linear maps and convolutions $l$, with their fan-in $F_l$ and the mean cross-entropy
