@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks import record
 from vitruvius.core import files
 from vitruvius.core.config import Flags
-from vitruvius.training.loop import Epoch
+from vitruvius.training.results import Epoch
 from vitruvius.verbs import train
 
 RECIPES: dict[str, dict[str, Any]] = {

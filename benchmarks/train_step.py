@@ -26,7 +26,7 @@ from benchmarks import record
 from vitruvius.arch import cost, tables
 from vitruvius.arch.arch import Arch
 from vitruvius.nn.vit import build
-from vitruvius.optimisers.adamw import adamw
+from vitruvius import optimisers
 
 Step = Callable[[], None]
 
@@ -93,7 +93,7 @@ def stepper(model: nn.Module, batch: int, arch: Arch, fused: bool, compiled: boo
     x, y = torch.randn(batch, arch.channels, arch.image, arch.image), torch.randint(0, arch.classes, (batch,))
     optimiser: torch.optim.Optimizer
     optimiser = (
-        adamw(model, 1e-3, 0.05)
+        optimisers.build("adamw", model, 1e-3, 0.05)
         if fused
         else torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.05)
     )

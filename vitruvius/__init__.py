@@ -1,21 +1,106 @@
-"""Choose, train and understand Vision Transformers, before you spend the GPU hours."""
+"""Choose, train and understand Vision Transformers, before you spend the GPU hours.
 
+Every command is a function: `vitruvius.train(epochs=1, data="mnist")` takes the options that
+`vitruvius train --help` lists as keywords and returns a `Result`, which shows itself in a notebook.
+`vitruvius.stream("train", epochs=1)` yields the records while the work goes on.
+What the command line prints as an error is raised as a `vitruvius.core.errors.VitruviusError`.
+"""
+
+from collections import deque
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vitruvius.arch.arch import Arch
+    from vitruvius.arch.cost import cost
+    from vitruvius.core.records import Record, Result
     from vitruvius.doctor.diagnose import watch
     from vitruvius.nn.vit import ViT
 
-__all__ = ["Arch", "ViT", "watch"]
+__all__ = [
+    "Arch",
+    "ViT",
+    "cost",
+    "explain",
+    "predict",
+    "pretrain",
+    "probe",
+    "rank",
+    "stream",
+    "train",
+    "watch",
+]
 
-_HOMES = {"Arch": "vitruvius.arch.arch", "ViT": "vitruvius.nn.vit", "watch": "vitruvius.doctor.diagnose"}
+_MODULES = {"Arch": "arch.arch", "ViT": "nn.vit", "cost": "arch.cost", "watch": "doctor.diagnose"}
+
+
+def train(**options: Any) -> "Result":
+    """Train a Vision Transformer: `train(epochs=1, set=["depth=2"], name="small")`."""
+    return _result("train", **options)
+
+
+def rank(**options: Any) -> "Result":
+    """Rank Vision Transformers without training them: `rank(archs=["mnist", "mnist-slim"], data="mnist")`."""
+    return _result("rank", **options)
+
+
+def pretrain(**options: Any) -> "Result":
+    """Pretrain without labels: `pretrain(data="mnist", model="vit", epochs=20)`."""
+    return _result("pretrain", **options)
+
+
+def probe(source: str, **options: Any) -> "Result":
+    """Probe features with a simple classifier: `probe("raw")`, `probe("pca:50", labels=200)`."""
+    return _result("probe", source, **options)
+
+
+def predict(run: str, *images: str, **options: Any) -> "Result":
+    """Classify images with a trained run and draw where it looks: `predict("small", "digit.png")`."""
+    return _result("predict", run, *images, **options)
+
+
+def explain(lesson: str, **question: Any) -> "Result":
+    """Work a lesson with your own numbers and prove the result: `explain("attention_cost", tokens=17)`."""
+    import json
+
+    def plain(value: Any) -> Any:  # of arrays, tensors and fractions
+        return value.tolist() if hasattr(value, "tolist") else str(value)
+
+    return _result(
+        "explain", lesson, set=[f"{key}={json.dumps(question[key], default=plain)}" for key in question]
+    )
+
+
+def stream(verb: str, *positionals: str, **options: Any) -> "Iterator[Record]":
+    """Run a verb (`"train"`, `"doctor run"`) and yield its records; the last one is its Result.
+
+    Options are the fields of the verb's Config and the Flags that it takes (`name`, `runs`, `resume`, ...).
+    Of several processes that train together only rank 0 yields a Result.
+    """
+    from vitruvius.core import arguments, plugins
+    from vitruvius.core.records import Result
+    from vitruvius.render import page
+
+    Result.html = staticmethod(page.fragment)
+    folder, _, name = f"verbs/{verb.replace(' ', '/')}".rpartition("/")
+    module: Any = plugins.module(folder, name)
+    return module.run(*arguments.from_python(module.Config, positionals, options))
+
+
+def _result(verb: str, *positionals: str, **options: Any) -> Any:
+    """Run a verb to its end and return its Result; None on other ranks than 0."""
+    last = deque(stream(verb, *positionals, **options), maxlen=1)
+    return last[0] if last and last[0].is_data else None
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used: `import vitruvius` itself brings in neither torch nor pydantic."""
-    if name not in _HOMES:
+    """Import what needs torch or pydantic when it is first used, so that `import vitruvius` is light."""
+    if name not in _MODULES:
         raise AttributeError(f"module 'vitruvius' has no attribute '{name}'")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(f"vitruvius.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,19 +1,23 @@
-"""The command line: verb by file name -> Config and Flags -> run -> render."""
+"""The command line: find the verb by file name, parse a Config and Flags, run it, show its records."""
 
 import errno
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from vitruvius.core import plugins
-from vitruvius.core.errors import VitruviusError, unknown
+from vitruvius.core.errors import UserError, VitruviusError, unknown
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from vitruvius.core.config import Flags
     from vitruvius.core.records import Progress, Record
 
 PURPOSE = "Choose, train and understand Vision Transformers before you spend the GPU hours."
+_LOST_OUTPUT = (errno.EPIPE, errno.ENOSPC)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,92 +33,108 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error.errno not in _LOST_OUTPUT:
             raise
-        # Python would write what is left of stdout, and complain, at exit.
+        # Otherwise Python would write the rest of stdout at exit, and complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if error.errno == errno.EPIPE:  # the reader (head, less) has gone: nobody is left to be told
+        if error.errno == errno.EPIPE:  # the reader (head, less) has closed the pipe
             return 0
         print(f"vitruvius: the output cannot be written: {error.strerror}", file=sys.stderr)
         return 1
 
 
-_LOST_OUTPUT = (errno.EPIPE, errno.ENOSPC)
-
-
 def script() -> None:
-    """The `vitruvius` command."""
+    """Run the `vitruvius` command."""
     sys.exit(main())
 
 
-def _command(arguments: list[str]) -> int:
-    if not arguments or arguments[0] in ("-h", "--help", "help"):
+def _command(words: list[str]) -> int:
+    verbs = _verbs()
+    label = next(
+        (label for label in (" ".join(words[:2]), words[0] if words else "") if label in verbs), None
+    )
+    if label is not None:
+        return _run(label, verbs[label], words[len(label.split()) :])
+    first, second = (*words, "", "")[:2]
+    inner = [name.split()[1] for name in verbs if name.startswith(f"{first} ")]
+    if first in ("", "-h", "--help", "help"):
         print(_overview())
-        return 0
-    if arguments[0] in ("-V", "--version"):
+    elif first in ("-V", "--version"):
         from importlib.metadata import version
 
         print(version("vitruvius"))
-        return 0
-    name, rest, family = arguments[0], arguments[1:], "verbs"
-    known = plugins.members(family)
-    if name not in known:
-        raise unknown("command", name, known)
-    if (plugins.PACKAGE / family / name).is_dir():  # a verb of several, as in `doctor run`
-        inner = plugins.members(f"{family}/{name}")
-        if not rest or rest[0] in ("-h", "--help"):
-            print(_group_help(name, inner))
-            return 0
-        if rest[0] not in inner:
-            raise unknown(f"command {name}", rest[0], inner)
-        family, label, name, rest = f"{family}/{name}", f"{name} {rest[0]}", rest[0], rest[1:]
+    elif first == "--completion":
+        print(_completion(second, verbs), end="")
+    elif not inner:
+        raise unknown("command", first, plugins.members("verbs"))
+    elif second in ("", "-h", "--help"):
+        print(_group_help(first, verbs))
     else:
-        label = name
-    return _run(plugins.module(family, name), label, rest)
+        raise unknown(f"command {first}", second, inner)
+    return 0
 
 
-def _run(verb: Any, label: str, arguments: list[str]) -> int:
+def _verbs() -> dict[str, plugins.Member]:
+    """List all verbs by what is typed; a folder holds several, as in `doctor run`."""
+    found: dict[str, plugins.Member] = {}
+    for name, member in plugins.members("verbs").items():
+        if member.path.name == "__init__.py":
+            found |= {f"{name} {sub}": inner for sub, inner in plugins.members(f"verbs/{name}").items()}
+        else:
+            found[name] = member
+    return found
+
+
+def _run(label: str, member: plugins.Member, words: list[str]) -> int:
     """Parse, run and show one verb."""
-    from vitruvius.core import arguments as flags
+    from vitruvius.core import arguments
 
-    parsed = flags.parse(verb, f"vitruvius {label}", arguments)
+    verb: Any = plugins.module(member.family, member.name)
+    parsed = arguments.parse(verb, f"vitruvius {label}", words)
     if parsed is None:
         return 0
-    config, options = parsed
-    records = verb.run(config, options) if flags.takes_flags(verb) else verb.run(config)
-    return _show(records, options)
+    config, flags = parsed
+    if flags.walk and not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UserError("--walk shows one lesson step by step on a terminal: it needs its name and no --out")
+    return _show(verb.run(config, flags), flags)
 
 
-def _show(records: "Iterator[Record]", options: Any) -> int:
+def _show(records: "Iterator[Record]", flags: "Flags") -> int:
     """Show records as they come: data on stdout, the rest on stderr; `--json` prints the result alone."""
-    from rich.console import Console
-
     from vitruvius.core.records import Progress, Result
     from vitruvius.render import text as render
 
-    out, err = _console(Console, sys.stdout.isatty()), _console(Console, sys.stderr.isatty(), stderr=True)
+    out, err = _console(), _console(stderr=True)
     result: Result | None = None
-    with _bar(err, options.quiet) as advance:
+    is_first = True
+    with _bar(err, flags.quiet) as advance:
         for record in records:
             if isinstance(record, Progress):
                 advance(record)
-            elif record.is_data and not options.json:
-                render.terminal(record.view(), out)
-            elif not record.is_data and not options.quiet:
+            elif record.is_data and not flags.json and (blocks := tuple(record.view())):
+                if flags.walk and not is_first:
+                    with suppress(EOFError):  # at the end of the input the rest is shown at once
+                        input("Enter shows the next step ")
+                render.terminal(blocks, out)
+                is_first = False
+            elif not record.is_data and not flags.quiet:
                 render.terminal(record.view(), err)
             if isinstance(record, Result):
                 result = record
-    if options.json and result is not None:
+    if flags.json and result is not None:
         print(render.as_json(result.model_dump(mode="json")))
     return 0 if result is None else result.exit_code
 
 
-def _console(console: Any, on_terminal: bool, **options: Any) -> Any:
-    # Elsewhere than on a terminal nothing is folded to a width: it is read by programs and logs.
-    return console(highlight=False, width=None if on_terminal else 10_000, **options)
+def _console(stderr: bool = False) -> "Console":
+    """Open a console; where the output is no terminal, programs read it, so no line is folded."""
+    from rich.console import Console
+
+    is_terminal = (sys.stderr if stderr else sys.stdout).isatty()
+    return Console(highlight=False, width=None if is_terminal else 10_000, stderr=stderr)
 
 
 @contextmanager
-def _bar(console: Any, quiet: bool) -> "Iterator[Callable[[Progress], None]]":
-    """A progress bar on a terminal, from the first progress on; elsewhere nothing, so that logs stay readable."""
+def _bar(console: "Console", quiet: bool) -> "Iterator[Callable[[Progress], None]]":
+    """Show a progress bar on a terminal from the first progress on; nothing elsewhere, to keep logs short."""
     if quiet or not console.is_terminal:
         yield lambda record: None
         return
@@ -136,27 +156,33 @@ def _bar(console: Any, quiet: bool) -> "Iterator[Callable[[Progress], None]]":
 
 
 def _overview() -> str:
-    """What `vitruvius` alone says: the verbs, each with a command that works as it is."""
+    """List the verbs, each with a command that works as it is."""
     known = plugins.members("verbs")
     width = max(map(len, known))
-    lines = [PURPOSE, "", "Commands:"]
-    lines += [f"  {name:<{width}}  {member.summary}" for name, member in known.items()]
-    lines += [
-        "",
-        "Try:",
-        *(f"  {example}" for name in known for example in plugins.examples(known[name].path)[:1]),
-    ]
-    lines += ["", "vitruvius COMMAND --help says more about one."]
-    return "\n".join(lines)
+    summaries = [f"  {name:<{width}}  {member.summary}" for name, member in known.items()]
+    examples = [f"  {example}" for member in known.values() for example in plugins.examples(member.path)[:1]]
+    closing = "vitruvius COMMAND -h shows the common options of one, --help all of them."
+    return "\n".join([PURPOSE, "", "Commands:", *summaries, "", "Try:", *examples, "", closing])
 
 
-def _group_help(name: str, inner: dict[str, plugins.Member]) -> str:
-    lines = [plugins.members("verbs")[name].summary, ""]
-    for member in inner.values():
-        lines += [f"  vitruvius {name} {member.name:<8} {member.summary}"]
-    lines += [
-        "",
-        "Try:",
-        *(f"  {example}" for member in inner.values() for example in plugins.examples(member.path)),
-    ]
-    return "\n".join(lines)
+def _group_help(name: str, verbs: dict[str, plugins.Member]) -> str:
+    """List the verbs of a folder."""
+    inner = {label: member for label, member in verbs.items() if label.startswith(f"{name} ")}
+    summaries = [f"  vitruvius {label:<{len(name) + 9}} {member.summary}" for label, member in inner.items()]
+    examples = [f"  {example}" for member in inner.values() for example in plugins.examples(member.path)]
+    return "\n".join([plugins.members("verbs")[name].summary, "", *summaries, "", "Try:", *examples])
+
+
+def _completion(shell: str, verbs: dict[str, plugins.Member]) -> str:
+    """Write the completion script of a shell."""
+    from vitruvius.core import arguments, completion
+
+    choices = {"": [*plugins.members("verbs"), "--help", "--version", "--completion"]}
+    for label, member in verbs.items():
+        verb: Any = plugins.module(member.family, member.name)
+        known = arguments.fields(verb.Config)
+        choices[label] = [field.option for field in known if not {"positional", "rest"} & set(field.marks)]
+        choices[label].append("--help")
+        if " " in label:
+            choices.setdefault(label.split()[0], []).append(label.split()[1])
+    return completion.script(shell, choices)

@@ -60,7 +60,7 @@ def test_activation_memory_holds_for_every_kernel(kernel: str, patch: int) -> No
 
 
 def kept_bytes(arch: Arch, batch: int = 4) -> float:
-    """Bytes per image that one training step keeps for backward, each storage counted once, weights left out."""
+    """Bytes per image that one training step keeps for backward; each storage counts once, weights do not."""
     model = ViT(arch).train()
     weights = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
     kept: dict[int, int] = {}

@@ -1,6 +1,8 @@
 """Run folders: one process at a time, resumed under the recorded config, damage detected."""
 
 import multiprocessing
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -109,6 +111,31 @@ def test_of_several_processes_on_one_folder_exactly_one_wins(tmp_path: Path) -> 
         racer.join()
     assert outcomes.count("won") == 1
     assert all("in use by process" in outcome for outcome in outcomes if outcome != "won")
+
+
+HOLD = """
+import sys
+from vitruvius.core import runs
+from vitruvius.core.config import Config, Flags
+with runs.opened("train", Config(), Flags(runs=sys.argv[1], name="a")):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_the_refusal_names_the_holder_and_a_killed_process_frees_the_folder(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", HOLD, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        with (
+            pytest.raises(UserError, match=f"in use by process {holder.pid} on "),
+            runs.opened("train", Config(), flags(tmp_path, resume="a")),
+        ):
+            pass
+        holder.kill()
+    with runs.opened("train", Config(), flags(tmp_path, resume="a")) as (run, _):
+        assert not run.is_new
 
 
 def test_a_read_only_folder_is_one_sentence(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("no_proxy", "*")
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     monkeypatch.delenv("VITRUVIUS_DATA", raising=False)
-    monkeypatch.setattr(fashion_mnist, "KNOWN_PLACES", ("~/debian", "~/keras"))
+    monkeypatch.setattr(fashion_mnist, "KNOWN_FOLDERS", ("~/debian", "~/keras"))
 
 
 def idx_bytes(array: NDArray[np.uint8]) -> bytes:

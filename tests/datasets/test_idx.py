@@ -23,7 +23,7 @@ AsIdx = Callable[[NDArray[np.uint8]], bytes]
 
 
 def expected(raw: bytes) -> bytes | None:
-    """What a file holds if it is well-formed and not too large: the format's definition, written down once more."""
+    """Return what a well-formed file of allowed size holds: the definition of the format, written again."""
     if len(raw) < 4 or raw[:3] != b"\0\0\x08" or raw[3] not in (1, 3):
         return None
     start = 4 + 4 * raw[3]

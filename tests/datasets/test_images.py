@@ -53,7 +53,7 @@ def with_jpeg_size(data: bytes, width: int, height: int) -> bytes:
 
 
 def with_png_checksums(data: bytes) -> bytes:
-    """The same PNG with the checksum of every chunk made right, so that injuries reach the decoder behind it."""
+    """Repair the checksum of every chunk of a PNG, so that injuries reach the decoder behind it."""
     repaired, at = bytearray(data), 8
     while at + 12 <= len(repaired):
         end = at + 8 + int.from_bytes(repaired[at : at + 4], "big")

@@ -30,7 +30,7 @@ class Example:
 
 
 def shapes_agree(make: Make) -> None:
-    """Samples have the set's shape and type, labels are one integer each, statistics one number per channel."""
+    """Samples have the set's shape and type, labels are integers, statistics have a number per channel."""
     data = make()
     for split in (data.train, data.validation, data.test):
         assert tuple(split.x.shape[1:]) == data.shape
@@ -58,7 +58,7 @@ def labels_lie_in_range(make: Make) -> None:
 
 
 def splits_are_disjoint(make: Make) -> None:
-    """No sample occurs in two splits. (The originals hold no picture twice: counted over MNIST and Fashion-MNIST.)"""
+    """No sample occurs in two splits (MNIST and Fashion-MNIST hold no picture twice: counted)."""
     data = make()
     rows = [_rows(split) for split in (data.train, data.validation, data.test)]
     assert len(set().union(*rows)) == sum(map(len, rows))

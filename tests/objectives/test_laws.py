@@ -1,6 +1,7 @@
 """Laws that every objective obeys, run over the folder; each is also run against a member that breaks it.
 
-The model is one square linear map, so that its output is as well four class scores as a reconstruction of four numbers.
+The model is one square linear map, so that its output is as well four class scores as a reconstruction of
+four numbers.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The reconstructing objectives against instances computed by hand, and the assignment's published numbers."""
+"""Reconstructing objectives against instances computed by hand and the assignment's published numbers."""
 
 import math
 from collections.abc import Callable

@@ -5,18 +5,19 @@ from typing import Any
 import pytest
 import torch
 
+from vitruvius import optimisers
 from vitruvius.core.errors import UserError
 from vitruvius.nn.autoencoder import build
 from vitruvius.objectives import Batch
 from vitruvius.objectives.mask import mask
 from vitruvius.objectives.reconstruct import reconstruct
-from vitruvius.optimisers.adamw import adamw
 from vitruvius.pretraining import autoencoders, grid
 from vitruvius.pretraining.autoencoders import Plan
 from vitruvius.pretraining.grid import Alone, Cell, Grid, Together
 from vitruvius.training import loop
-from vitruvius.training.batches import Feed
-from vitruvius.training.loop import Job, Recipe
+from vitruvius.training.batches import Batches
+from vitruvius.training.loop import Job
+from vitruvius.training.recipe import Recipe
 
 X = torch.randn(40, 6, generator=torch.Generator().manual_seed(1))
 
@@ -41,9 +42,13 @@ def plan(**fields: Any) -> Plan:
 
 def job(model: Grid, decay: bool = False, epochs: int = 3) -> Job:
     model.double()
-    feed = Feed(X, None, dtype=torch.float64)
-    recipe = Recipe(epochs=epochs, batch=10, lr=0.01, warmup=0, decay=decay)
-    return Job(model, grid.measure, feed, Feed(X[:0], None), recipe, adamw(model, 0.01, 0.0))
+    feed = Batches(X, None, dtype=torch.float64)
+    recipe = Recipe(
+        epochs=epochs, batch=10, lr=0.01, warmup=0, clip=0.0, schedule="cosine" if decay else "constant"
+    )
+    return Job(
+        model, grid.measure, feed, Batches(X[:0], None), recipe, optimisers.build("adamw", model, 0.01, 0.0)
+    )
 
 
 def test_an_objective_without_corruption_trains_each_autoencoder_by_itself(
@@ -103,7 +108,7 @@ def test_the_losses_of_a_stack_are_those_of_the_objectives(counted: str) -> None
 
 def test_evaluation_shows_clean_inputs_without_the_penalty() -> None:
     made = Grid(autoencoders.dense(plan(l2=5.0), 6, 10), 4)
-    losses = grid.validation_losses(made, Feed(X, None))
+    losses = grid.validation_losses(made, Batches(X, None))
     for loss, (_, model) in zip(losses, made.models(), strict=True):
         assert loss == pytest.approx((model(X) - X).square().sum(1).mean().item(), rel=1e-5)
 

@@ -11,8 +11,8 @@ from vitruvius.objectives import Batch
 from vitruvius.objectives.reconstruct import reconstruct
 from vitruvius.pretraining import pca
 from vitruvius.pretraining.grid import Cell
-from vitruvius.training.augment import Augment
-from vitruvius.training.batches import Feed
+from vitruvius.training.batches import Batches
+from vitruvius.training.recipe import Augment
 
 CELL = Cell("reconstruct", 2, 0)
 
@@ -48,8 +48,8 @@ def trained(x: torch.Tensor, latent: int, l2: float = 0.0, steps: int = 600) -> 
     return model
 
 
-def feed(x: torch.Tensor) -> Feed:
-    return Feed(x, None, dtype=torch.float64)
+def batches_of(x: torch.Tensor) -> Batches:
+    return Batches(x, None, dtype=torch.float64)
 
 
 def test_components_are_those_of_numpy() -> None:
@@ -88,22 +88,29 @@ def test_of_fewer_samples_than_features_the_components_are_the_same(monkeypatch:
 def test_a_narrow_layer_is_judged_by_what_it_lets_through() -> None:
     x = data()
     narrow = build(5, (1, 3), "identity", seed=0).double()
-    found = pca.certify(CELL._replace(latent=3), narrow, (feed(x), feed(x)), pca.fit([x]), 0.0)
+    found = pca.certify(CELL._replace(latent=3), narrow, (batches_of(x), batches_of(x)), pca.fit([x]), 0.0)
     assert found.optimum == pytest.approx(pca.fit([x]).left_out(1))
     assert len(found.angles) == 1
 
 
 def test_shifted_images_are_not_judged_by_the_pca_of_unshifted_ones() -> None:
     x = data()
-    shifted = Feed(x, None, dtype=torch.float64, augment=Augment(1))
-    assert pca.certify(CELL, trained(x, 2, steps=5), (shifted, feed(x)), pca.fit([x]), 0.0).converged is None
+    shifted = Batches(x, None, dtype=torch.float64, augment=Augment(shift=1))
+    assert (
+        pca.certify(CELL, trained(x, 2, steps=5), (shifted, batches_of(x)), pca.fit([x]), 0.0).converged
+        is None
+    )
 
 
 @pytest.mark.parametrize("latent", [1, 2, 3])
 def test_a_trained_linear_autoencoder_reaches_pca(latent: int) -> None:
     x = data()
     found = pca.certify(
-        CELL._replace(latent=latent), trained(x, latent), (feed(x), feed(x[:50])), pca.fit([x]), 0.0
+        CELL._replace(latent=latent),
+        trained(x, latent),
+        (batches_of(x), batches_of(x[:50])),
+        pca.fit([x]),
+        0.0,
     )
     assert abs(found.gap) < 1e-6
     assert found.converged is True
@@ -115,12 +122,14 @@ def test_a_trained_linear_autoencoder_reaches_pca(latent: int) -> None:
 def test_an_untrained_one_does_not_and_is_said_not_to() -> None:
     x = data()
     model = build(5, (2,), "identity", 0).double()
-    found = pca.certify(CELL, model, (feed(x), feed(x[:0])), pca.fit([x]), 0.0)
+    found = pca.certify(CELL, model, (batches_of(x), batches_of(x[:0])), pca.fit([x]), 0.0)
     assert found.converged is False
     assert found.gap > 0.5
     assert max(found.angles) > 10
     assert found.val_loss is None
-    denoised = pca.certify(Cell("denoise", 2, 0), model, (feed(x), feed(x[:0])), pca.fit([x]), 0.0)
+    denoised = pca.certify(
+        Cell("denoise", 2, 0), model, (batches_of(x), batches_of(x[:0])), pca.fit([x]), 0.0
+    )
     assert denoised.converged is None
 
 
@@ -128,7 +137,9 @@ def test_an_untrained_one_does_not_and_is_said_not_to() -> None:
 def test_a_penalised_one_reaches_its_closed_form(l2: float) -> None:
     """Directions whose variance is below the penalty are given up: at 3.0 the second one nearly is."""
     x = data()
-    found = pca.certify(CELL, trained(x, 2, l2), (feed(x), feed(x[:0])), pca.fit([x]), l2).penalised
+    found = pca.certify(
+        CELL, trained(x, 2, l2), (batches_of(x), batches_of(x[:0])), pca.fit([x]), l2
+    ).penalised
     assert found is not None
     values = np.linalg.eigvalsh(np.cov(x.T.numpy(), bias=True))[::-1]
     kept = [max(0.0, 1 - l2 / value) for value in values[:2]]
@@ -146,7 +157,7 @@ def test_a_penalised_one_reaches_its_closed_form(l2: float) -> None:
 def test_a_latent_as_wide_as_the_data_has_no_angles_and_an_optimum_of_0() -> None:
     x = data()
     found = pca.certify(
-        CELL._replace(latent=7), trained(x, 7, steps=60), (feed(x), feed(x)), pca.fit([x]), 0.0
+        CELL._replace(latent=7), trained(x, 7, steps=60), (batches_of(x), batches_of(x)), pca.fit([x]), 0.0
     )
     assert found.optimum == 0
     assert found.angles == ()

@@ -9,7 +9,7 @@ from torch.nn.functional import cross_entropy
 from vitruvius.core.errors import UserError
 from vitruvius.pretraining import probe as probing
 from vitruvius.pretraining.probe import Labelled
-from vitruvius.training.batches import Feed
+from vitruvius.training.batches import Batches
 
 
 def clouds(
@@ -139,5 +139,5 @@ def test_a_draw_of_one_class_is_refused_with_the_counts() -> None:
 
 def test_features_are_those_of_all_samples_in_order() -> None:
     x = torch.arange(1203 * 2.0).view(-1, 2)
-    found = probing.features(lambda part: 2 * part, Feed(x, None))
+    found = probing.features(lambda part: 2 * part, Batches(x, None))
     assert torch.equal(found, 2 * x)

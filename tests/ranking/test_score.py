@@ -16,7 +16,7 @@ from vitruvius.core.errors import UserError
 from vitruvius.nn import vit
 from vitruvius.ranking import candidates, score, spread
 from vitruvius.ranking.score import Minibatch, Scoring, Shared, Task
-from vitruvius.training.batches import feed
+from vitruvius.training.batches import batches_of
 
 ARCH = Arch(image=8, patch=4, width=8, depth=1, heads=2, mlp=8)
 OTHER = ARCH.with_fields(depth=2)
@@ -49,7 +49,7 @@ def values(scoring: Scoring, **how: Any) -> list[dict[str, float | None]]:
 def test_the_minibatch_is_the_first_that_a_training_with_that_seed_sees() -> None:
     mnist = datasets.get("fashion_mnist:mini")
     batch = score.minibatch(mnist, 32, seed=5)
-    images = feed(mnist, mnist.train, seed=5)
+    images = batches_of(mnist, mnist.train, seed=5)
     first = images.batch(images.order(0)[:32], epoch=0)
     assert (batch.x == first.x.numpy()).all()
     assert first.y is not None

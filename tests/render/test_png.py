@@ -7,7 +7,18 @@ from typing import get_args
 import pytest
 from PIL import Image
 
-from vitruvius.core.blocks import Bars, Chart, Figure, Graph, Heatmap, Lines, Panels, Pictures, Plan, Scatter
+from vitruvius.core.blocks import (
+    Bars,
+    Chart,
+    Figure,
+    Graph,
+    Heatmap,
+    Lines,
+    Panels,
+    Pictures,
+    Scatter,
+    TransportPlan,
+)
 from vitruvius.render import canvas, png
 
 
@@ -46,7 +57,7 @@ EMPTY = [
     Lines(title="", series=(), x_label="", y_label=""),
     Bars(title="", names=(), values=(), y_label=""),
     Scatter(title="", x=(), y=(), names=(), x_label="", y_label=""),
-    Plan(title="", supply=(), demand=(), masses=()),
+    TransportPlan(title="", supply=(), demand=(), masses=()),
     Graph(title="", nodes=(), places=(), edges=()),
     Pictures(title="", rows=(), columns=(), pixels=()),
     Panels(title="", figures=()),

@@ -3,7 +3,7 @@
 import torch
 
 from vitruvius.training import augment
-from vitruvius.training.augment import Augment
+from vitruvius.training.recipe import Augment
 
 IMAGES = torch.arange(2 * 3 * 6 * 6, dtype=torch.uint8).view(2, 3, 6, 6) + 1
 SAMPLES = torch.tensor([0, 1])

@@ -10,18 +10,18 @@ from vitruvius.training import device
 @pytest.mark.parametrize(
     ("choice", "macs", "cxx", "expected"),
     [
-        ("auto", device.COMPILE_PAYS_AFTER, "g++", "on"),
-        ("auto", device.COMPILE_PAYS_AFTER - 1, "g++", "off"),
-        ("auto", device.COMPILE_PAYS_AFTER, None, "off"),
-        ("on", 0, None, "on"),
-        ("off", device.COMPILE_PAYS_AFTER, "g++", "off"),
+        ("auto", device.COMPILE_PAYS_AFTER, "g++", True),
+        ("auto", device.COMPILE_PAYS_AFTER - 1, "g++", False),
+        ("auto", device.COMPILE_PAYS_AFTER, None, False),
+        ("on", 0, None, True),
+        ("off", device.COMPILE_PAYS_AFTER, "g++", False),
     ],
 )
 def test_auto_compiles_where_it_pays_back_and_a_compiler_is_found(
-    choice: str, macs: float, cxx: str | None, expected: str, monkeypatch: pytest.MonkeyPatch
+    choice: str, macs: float, cxx: str | None, expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(device, "compiler", lambda: cxx)
-    assert device.compiles(choice, macs) == expected
+    assert device.should_compile(choice, macs) is expected
 
 
 def test_the_reference_run_is_compiled_and_a_short_one_is_not() -> None:
@@ -32,11 +32,11 @@ def test_the_reference_run_is_compiled_and_a_short_one_is_not() -> None:
 
 
 def test_precision_follows_the_device_unless_given() -> None:
-    assert device.precision("auto", torch.device("cpu")) == "float32"
-    assert device.precision("float64", torch.device("cpu")) == "float64"
+    assert device.choose_precision("auto", torch.device("cpu")) == "float32"
+    assert device.choose_precision("float64", torch.device("cpu")) == "float64"
 
 
 def test_a_missing_gpu_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(UserError, match="has no GPU"):
-        device.device("cuda")
+        device.choose_device("cuda")

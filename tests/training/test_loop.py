@@ -1,4 +1,4 @@
-"""The training loop: parts of a batch equal the whole, order is a function of (seed, epoch), faults stop it."""
+"""The training loop: parts of a batch equal the whole, the order depends on (seed, epoch), faults stop it."""
 
 import math
 
@@ -11,9 +11,10 @@ from vitruvius.core.errors import Interrupted, WorkFailed
 from vitruvius.nn.vit import build
 from vitruvius.objectives.classify import classify
 from vitruvius.training import loop
-from vitruvius.training.augment import Augment
-from vitruvius.training.batches import Feed
-from vitruvius.training.loop import Epoch, Job, Recipe
+from vitruvius.training.batches import Batches
+from vitruvius.training.loop import Job
+from vitruvius.training.recipe import Augment, Recipe
+from vitruvius.training.results import Epoch
 
 ARCH = Arch(image=8, patch=4, width=8, depth=1, heads=2, mlp=8, classes=2)
 
@@ -30,12 +31,12 @@ def data(count: int = 50) -> tuple[torch.Tensor, torch.Tensor]:
 
 def job(dtype: torch.dtype = torch.float64, **recipe: object) -> Job:
     x, y = data()
-    feed = Feed(x, y, dtype=dtype, augment=Augment(shift=1), seed=3)
+    train = Batches(x, y, dtype=dtype, augment=Augment(shift=1), seed=3)
     model = build(ARCH, seed=0).to(dtype)
-    settings = Recipe(**{"epochs": 2, "batch": 16, "lr": 0.01, "warmup": 2, **recipe})  # type: ignore[arg-type]
+    settings = Recipe(**{"epochs": 2, "batch": 16, "lr": 0.01, "warmup": 2, "clip": 0.0, **recipe})
     optimiser = torch.optim.AdamW(model.parameters(), lr=0.01)
-    validation = Feed(x[:20], y[:20], dtype=dtype)
-    return Job(model, classify, feed, validation, settings, optimiser)
+    validation = Batches(x[:20], y[:20], dtype=dtype)
+    return Job(model, classify, train, validation, settings, optimiser)
 
 
 def weights(model: nn.Module) -> torch.Tensor:
@@ -60,7 +61,7 @@ def test_training_lowers_the_loss_and_reports_each_epoch() -> None:
 
 def test_the_epoch_record_is_the_mean_over_its_samples() -> None:
     work = job(epochs=1, lr=1e-30)  # weights stand still
-    work.train = Feed(work.train.x, work.train.y, dtype=torch.float64)
+    work.train = Batches(work.train.x, work.train.y, dtype=torch.float64)
     (record,) = [record for record in loop.run(work) if isinstance(record, Epoch)]
     expected = classify(work.model, work.train.batch(torch.arange(50)), None)
     assert record.train_loss == pytest.approx(expected.value.item(), rel=1e-6)
@@ -69,11 +70,11 @@ def test_the_epoch_record_is_the_mean_over_its_samples() -> None:
 
 def test_order_is_a_function_of_seed_and_epoch() -> None:
     x, y = data()
-    feed = Feed(x, y, seed=1)
-    assert torch.equal(feed.order(3), Feed(x, y, seed=1).order(3))
-    assert not torch.equal(feed.order(3), feed.order(4))
-    assert not torch.equal(feed.order(3), Feed(x, y, seed=2).order(3))
-    assert feed.order(0).sort().values.tolist() == list(range(50))
+    batches = Batches(x, y, seed=1)
+    assert torch.equal(batches.order(3), Batches(x, y, seed=1).order(3))
+    assert not torch.equal(batches.order(3), batches.order(4))
+    assert not torch.equal(batches.order(3), Batches(x, y, seed=2).order(3))
+    assert batches.order(0).sort().values.tolist() == list(range(50))
 
 
 def test_clipping_bounds_the_gradient() -> None:

@@ -1,7 +1,8 @@
 """Kills a short training at chosen moments, resumes it, and says whether the end is the same to the bit.
 
-Run as a program of its own: it imports torch once, computes with one thread, and forks every training from there.
-Prints one JSON line: the fingerprint of an uninterrupted run, that of each killed one, and the phases of the kills.
+Run as a program of its own: it imports torch once, computes with one thread, and forks every training from
+there. Prints one JSON line: the fingerprint of an uninterrupted run, that of each killed one, and the phases
+of the kills.
 """
 
 import argparse
@@ -192,7 +193,7 @@ def crash_points(writer: str) -> list[str]:
 
 
 def dying(root: Path, number: int, writer: str) -> None:
-    """A run whose process dies in its n-th write, having written half of the temporary file, or of the file itself."""
+    """A run whose process dies in its n-th write, after half of the temporary file, or of the file itself."""
     count = 0
     original = files.write
 

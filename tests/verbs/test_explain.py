@@ -3,7 +3,6 @@
 import json
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from vitruvius import lessons
 from vitruvius.cli import main
 from vitruvius.core import plugins
 from vitruvius.lessons import Proof, earth_mover
-from vitruvius.verbs import explain
 
 FEW = ("multihead", "earth_mover", "rank_correlation")
 
@@ -220,22 +218,6 @@ def test_all_lessons_in_one_document(format: str, capsys: pytest.CaptureFixture[
     assert places == sorted(places)
     if format == "json":
         assert [worked["lesson"] for worked in json.loads(out)["lessons"]] == list(FEW)
-
-
-def test_walking_waits_after_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    prompts: list[str] = []
-
-    def enter(prompt: str) -> str:
-        prompts.append(prompt)
-        return ""
-
-    for stream in (sys.stdin, sys.stdout):
-        monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
-    monkeypatch.setattr("builtins.input", enter)
-    shown = list(explain.run(explain.Config(lesson="earth_mover", walk=True)))
-    result = shown[-1]
-    assert isinstance(result, explain.Worked)
-    assert len(prompts) == len(result.steps) == 5
 
 
 def test_latex_parses_strictly(capsys: pytest.CaptureFixture[str]) -> None:

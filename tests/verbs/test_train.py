@@ -15,7 +15,7 @@ import torch
 from safetensors.torch import load_file
 
 from vitruvius.cli import main
-from vitruvius.core import files
+from vitruvius.core import files, plugins
 from vitruvius.training import device
 
 HERE = Path(__file__).parent
@@ -351,3 +351,61 @@ def test_a_tiny_vit_learns_a_slice_of_mnist(tmp_path: Path, capsys: pytest.Captu
     ]
     assert train(tmp_path, *words, "--json") == 0
     assert json.loads(capsys.readouterr().out)["test_accuracy"] >= 0.90
+
+
+def digest(root: Path, name: str) -> str:
+    return files.sha256(root / "train" / name / "model.safetensors")
+
+
+@pytest.mark.parametrize("name", plugins.members("optimisers"))
+def test_every_optimiser_trains_and_resumes_to_the_bit(tmp_path: Path, name: str) -> None:
+    words = [*PLAIN, "--epochs", "3", "--optimiser", name, "--quiet"]
+    assert train(tmp_path, *words, "--name", "whole") == 0
+    assert train(tmp_path, *words, "--name", "stopped", "--time-limit", "1e-9") == 0
+    assert train(tmp_path, "--resume", "stopped", "--time-limit", "1000", "--quiet") == 0
+    assert digest(tmp_path, "whole") == digest(tmp_path, "stopped")
+    assert files.read_json(tmp_path / "train" / "whole" / "config.json")["optimiser"] == name
+
+
+OWN_OBJECTIVES = """
+from torch.nn.functional import cross_entropy
+from vitruvius.objectives import Loss
+def sharp(model, batch, generator, *, label_smoothing=0.0):
+    scores = 2 * model(batch.x)
+    return Loss(cross_entropy(scores, batch.y), (scores.argmax(1) == batch.y).sum())
+def bare(model, batch, generator):
+    return model(batch.x).sum()
+def broken(model, batch, generator):
+    return batch.z
+"""
+
+
+def test_a_users_own_objective_trains(tmp_path: Path) -> None:
+    (tmp_path / "own_objectives.py").write_text(OWN_OBJECTIVES)
+    words = [*PLAIN, "--epochs", "2", "--quiet"]
+    mine = f"{tmp_path / 'own_objectives.py'}:sharp"
+    assert train(tmp_path, *words, "--name", "plain") == 0
+    assert train(tmp_path, *words, "--objective", mine, "--name", "own") == 0
+    assert digest(tmp_path, "own") != digest(tmp_path, "plain")
+    assert files.read_lines(tmp_path / "train" / "own" / "records.jsonl")[0]["train_accuracy"] is not None
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--objective", "classify,mask"], "takes exactly one objective"),
+        (["--objective", "mask"], "trains no classifier; choose from classify"),
+        (["--objective", "clasify"], "did you mean 'classify'"),
+        (["--objective", "OWN:bare"], "must return a Loss"),
+        (["--objective", "OWN:broken"], "AttributeError: 'Batch' object has no attribute 'z'"),
+        (["--objective", "OWN:bare", "--label-smoothing", "0.1"], "--label-smoothing: the objective"),
+        (["--optimiser", "adam"], "no optimiser 'adam': did you mean 'adamw'"),
+    ],
+)
+def test_an_objective_or_optimiser_that_cannot_train_is_refused(
+    tmp_path: Path, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "own_faulty.py").write_text(OWN_OBJECTIVES)
+    words = [word.replace("OWN", str(tmp_path / "own_faulty.py")) for word in words]
+    assert train(tmp_path, *PLAIN, *words) == 2
+    assert message in capsys.readouterr().err

@@ -1,1 +1,1 @@
-"""A network as data: its description (arch), its closed-form cost (cost), tables of networks (tables). No torch."""
+"""A network as data: its description (arch), closed-form cost, choice, and tables of networks. No torch."""

@@ -1,4 +1,4 @@
-"""A network, as data: the only description of a Vision Transformer that crosses a function, file or process."""
+"""`Arch`, a network as data: the one description of a Vision Transformer for functions and files."""
 
 from functools import cached_property
 from typing import Annotated, Any, Literal, NamedTuple, Self
@@ -11,11 +11,11 @@ from vitruvius.core.plugins import members
 
 Count = Annotated[int, Field(ge=1, le=2**20)]
 PerLayer = Annotated[Count | tuple[Count, ...], BeforeValidator(lambda value: _collapse(value))]
-"""One value for all layers, or one for each; equal values collapse to one, so that equal networks compare equal."""
+"""One value for all layers, or one per layer; equal values collapse, so that equal networks are equal."""
 
 
 class Layer(NamedTuple):
-    """What may differ from layer to layer."""
+    """The sizes that may differ from layer to layer."""
 
     heads: int
     head_dim: int
@@ -44,20 +44,20 @@ class Arch(Strict):
     norm_eps: Annotated[float, Field(gt=0, lt=1)] = 1e-6
     class_token: bool = True
     pooling: Literal["cls", "mean"] = "cls"
-    """What the head reads: the class token, or the mean of the patch tokens."""
+    """The input of the head: the class token, or the mean of the patch tokens."""
     positions: Literal["learned", "sinusoidal", "none"] = "learned"
     qkv_bias: bool = False
     out_bias: bool = True
     init: Literal["torch", "public"] = "torch"
-    """First weights: PyTorch's own with unit-normal class token and positions, or the 0.02 of public ViTs."""
+    """Initial weights: PyTorch's with unit-normal class token and positions, or the 0.02 of public ViTs."""
     kernel: str = "softmax"
-    """How attention weighs values: a file of kernels/."""
+    """The attention kernel: a file of kernels/."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
 
     @model_validator(mode="wrap")
     @classmethod
     def _has_an_entry_per_layer(cls, given: Any, build: ModelWrapValidatorHandler[Self]) -> Self:
-        """The lists as they were given: equal entries collapse, however many there are."""
+        """Check the length of lists as they were given, before equal entries collapse."""
         arch = build(given)
         for field in ("heads", "head_dim", "mlp"):
             value = given.get(field) if isinstance(given, dict) else None
@@ -83,28 +83,28 @@ class Arch(Strict):
 
     @cached_property
     def layers(self) -> tuple[Layer, ...]:
-        """Heads, head_dim and mlp of each layer."""
+        """Return heads, head_dim and mlp of each layer."""
         heads = self._spread(self.heads)
         dims = self._spread(self.head_dim) if self.head_dim else tuple(self.width // count for count in heads)
         return tuple(map(Layer, heads, dims, self._spread(self.mlp)))
 
     @property
     def patches(self) -> int:
-        """Number of patches of one image."""
+        """Return the number of patches of one image."""
         return (self.image // self.patch) ** 2
 
     @property
     def tokens(self) -> int:
-        """Number of tokens in the encoder: the patches and the class token."""
+        """Return the number of tokens in the encoder: the patches and the class token."""
         return self.patches + self.class_token
 
     @property
     def patch_dim(self) -> int:
-        """Length of a flattened patch."""
+        """Return the length of a flattened patch."""
         return self.channels * self.patch**2
 
     def with_fields(self, **fields: Any) -> "Arch":
-        """This network with some fields changed, validated anew."""
+        """Return a copy with some fields changed, validated again."""
         return Arch(**{**self.model_dump(exclude_unset=True), **fields})
 
     def _spread(self, value: Any) -> tuple[int, ...]:

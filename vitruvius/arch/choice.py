@@ -1,4 +1,4 @@
-"""Which network a verb works with: `--arch NAME|FILE.json` and `--set field=value`, fitted to the data."""
+"""The choice of a network: `--arch NAME|FILE.json` and `--set field=value`, fitted to the data."""
 
 from typing import Any, ClassVar, Protocol
 
@@ -10,7 +10,7 @@ from vitruvius.core.errors import UserError
 
 
 class Images(Protocol):
-    """What must be known of data to choose a network for them; a `Dataset` has it."""
+    """The facts about data that decide the network; a `Dataset` has them."""
 
     @property
     def name(self) -> str: ...
@@ -32,8 +32,8 @@ class ArchChoice(Part):
     def resolve(self, data: Images, batch: int = 0, labelled: bool = True, **defaults: Any) -> Arch:
         """Return the network for these data; refuse one that takes other images or does not fit into memory.
 
-        `batch` images at a time are trained (0: only the weights must fit); without `labelled` the classes are not
-        compared; `defaults` are fields that `--arch` and `--set` may change.
+        `batch`: images trained at a time (0: only the weights must fit); `labelled`: whether the number of
+        classes must fit too; `defaults`: fields that `--arch` and `--set` may change.
         """
         arch = tables.arch(self.arch, self.set, **sizes(data), **defaults)
         refuse_misfit(arch, data, labelled=labelled)
@@ -42,7 +42,7 @@ class ArchChoice(Part):
 
 
 def sizes(data: Images) -> dict[str, int]:
-    """Return the fields of an Arch that data decide; refuse data that are not square images."""
+    """Return the fields of an Arch that the data decide; refuse data that are not square images."""
     if len(data.shape) != 3 or data.shape[1] != data.shape[2]:
         raise UserError(
             f"{data.name}: samples of shape {data.shape} are not square images; a ViT needs those"
@@ -52,11 +52,10 @@ def sizes(data: Images) -> dict[str, int]:
 
 
 def refuse_misfit(arch: Arch, data: Images, name: str = "the network", labelled: bool = True) -> None:
-    """Refuse a network whose images, or whose number of classes if the data are `labelled`, are not those of the data."""
+    """Refuse a network for images of another size or, for `labelled` data, for fewer classes."""
     channels, side, _ = data.shape
-    if (arch.channels, arch.image) == (channels, side) and (
-        not labelled or arch.classes >= len(data.classes)
-    ):
+    same_images = (arch.channels, arch.image) == (channels, side)
+    if same_images and (not labelled or arch.classes >= len(data.classes)):
         return
     takes, has = f"{arch.channels}x{arch.image}x{arch.image} images", f"{channels}x{side}x{side} images"
     if labelled:

@@ -1,7 +1,8 @@
-r"""What a network costs, in closed form and without building it: parameters, multiply-adds, memory.
+r"""The cost of a network in closed form, without building it: parameters, multiply-adds, memory.
 
-With $n$ patches, $N$ tokens, width $D$, patch length $P$, $C$ classes and, in layer $l$, $I_l$ = heads x head_dim and
-$M_l$ = mlp, softmax attention needs $nPD + \sum_l (4 N D I_l + 2 N^2 I_l + 2 N D M_l) + DC$ multiply-adds per image.
+With $n$ patches, $N$ tokens, width $D$, patch length $P$, $C$ classes and, in layer $l$, $I_l$ = heads x
+head_dim and $M_l$ = mlp, softmax attention needs $nPD + \sum_l (4 N D I_l + 2 N^2 I_l + 2 N D M_l) + DC$
+multiply-adds per image.
 """
 
 import os
@@ -14,9 +15,11 @@ from vitruvius.core.errors import UserError
 FLOAT = 4
 """Bytes of a float32."""
 PAIRWISE_TOKENS = 64
-"""Up to this many tokens softmax and quadratic attention are faster when they keep their weights."""
+"""Up to this many tokens, softmax and quadratic attention are faster if they store their weights."""
 SHARING_HEADS = 8
-"""Heads whose features quadratic attention computes by the same calls."""
+"""Heads whose features quadratic attention computes in the same calls."""
+UNKNOWN_MEMORY = 2**40
+"""Bytes of memory assumed where the system does not tell."""
 TRAINING_COPIES = 4
 """Weights, gradients and the two moments of AdamW."""
 
@@ -31,30 +34,24 @@ class Part(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """What a whole network costs."""
+    """The cost of a whole network."""
 
     params: int
     macs: int  # forward, one image
     weight_bytes: int
-    activation_bytes: int  # what autograd keeps for one image of a training step
+    activation_bytes: int  # stored by autograd for one image of a training step
 
     def training_bytes(self, batch: int) -> int:
-        """Memory of a training step: weights, gradients, optimiser state and kept activations."""
+        """Return the bytes of a training step: weights, gradients, optimiser state, stored activations."""
         return TRAINING_COPIES * self.weight_bytes + batch * self.activation_bytes
 
 
 def parts(arch: Arch) -> list[Part]:
-    """The network part by part, in the order of the forward pass."""
+    """Return the parts of the network in the order of the forward pass."""
     tokens, width = arch.tokens, arch.width
     positions = tokens * width if arch.positions == "learned" else 0
-    found = [
-        Part(
-            "patches",
-            (arch.patches, width),
-            arch.patch_dim * width + width,
-            arch.patches * arch.patch_dim * width,
-        )
-    ]
+    patch_params, patch_macs = (arch.patch_dim + 1) * width, arch.patches * arch.patch_dim * width
+    found = [Part("patches", (arch.patches, width), patch_params, patch_macs)]
     if arch.class_token:
         found.append(Part("class token", (tokens, width), width, 0))
     found.append(Part("positions", (tokens, width), positions, 0))
@@ -68,7 +65,7 @@ def parts(arch: Arch) -> list[Part]:
 
 
 def cost(arch: Arch) -> Cost:
-    """Parameters, multiply-adds and memory of a network.
+    """Return parameters, multiply-adds and memory of a network.
 
     >>> cost(Arch(head_dim=64)).params
     892938
@@ -80,10 +77,11 @@ def cost(arch: Arch) -> Cost:
 
 
 def attention_macs(kernel: str, tokens: int, layer: Layer) -> int:
-    """Multiply-adds of the attention products themselves, all heads of one layer, one image.
+    """Return the multiply-adds of the attention products of all heads of one layer, for one image.
 
-    Pairwise kernels compare every query with every key and weigh every value, $2 N^2 d$ per head; `hardmax` picks its
-    value; `linear`, and `quadratic` for long sequences, contract their features of the keys with values first.
+    Pairwise kernels compare every query with every key and weight every value, $2 N^2 d$ per head; `hardmax`
+    selects one value; `linear`, and `quadratic` for long sequences, first multiply the features of the keys
+    with the values.
     """
     heads, dim = layer.heads, layer.head_dim
     if kernel == "linear":
@@ -94,12 +92,12 @@ def attention_macs(kernel: str, tokens: int, layer: Layer) -> int:
 
 
 def features_pay(heads: int, queries: int, keys: int, width: int, causal: bool = False) -> bool:
-    """Whether quadratic attention is faster through its feature map than pair by pair, for so many heads at a time.
+    """Whether quadratic attention is faster by its feature map than pair by pair.
 
-    Per token the blocked route costs the T tokens it meets (T is the harmonic mean of queries and keys), the features
-    route its C features and the calls that make them, which up to 8 heads share. The weights are fitted to forward and
-    backward on CPU at D = 8 to 64 with 1 to 64 heads: for 8 heads and D = 16, 32, 64 the routes cross at
-    T = 350, 960, 3040, under the causal mask at 930, 2540, 7900.
+    Per token the pairwise algorithm costs T tokens (T is the harmonic mean of queries and keys); the feature
+    map costs its C features and the calls that compute them, which up to 8 heads share. The coefficients are
+    fitted to forward and backward times on a CPU for D = 8 to 64 and 1 to 64 heads: for 8 heads and D = 16,
+    32, 64 both are equal at T = 350, 960, 3040, with the causal mask at 930, 2540, 7900.
     """
     per_feature, per_call, per_shared_call = (2.8, 20.0, 75.0) if causal else (1.1, 9.0, 12.0)
     features = (width + 1) * (width + 2) / 2
@@ -109,13 +107,13 @@ def features_pay(heads: int, queries: int, keys: int, width: int, causal: bool =
 
 
 def activation_bytes(arch: Arch) -> int:
-    """Bytes that autograd keeps of one image for the backward pass (eager, float32)."""
+    """Return the bytes that autograd stores of one image for the backward pass (eager, float32)."""
     tokens, width = arch.tokens, arch.width
     kept = arch.patches * arch.patch_dim + 2 * tokens * width + 2 * tokens + width + arch.classes
-    masks = 0  # dropout keeps the scaled mask, a float per element
+    masks = 0  # dropout stores the scaled mask, a float per element
     for layer in arch.layers:
         inner = layer.heads * layer.head_dim
-        kept += 4 * tokens * width + 4 * tokens  # input and output of both norms, their means and deviations
+        kept += 4 * tokens * width + 4 * tokens  # input and output of both norms, means, standard deviations
         kept += 4 * tokens * inner  # q, k, v and the heads' joint output
         kept += _kept_by_kernel(arch.kernel, tokens, layer)
         kept += 2 * tokens * layer.mlp  # before and after the activation
@@ -124,24 +122,28 @@ def activation_bytes(arch: Arch) -> int:
 
 
 def refuse_if_too_big(arch: Arch, batch: int = 0) -> None:
-    """Refuse a network that does not fit into this machine's memory, with the predicted size.
-
-    Without a batch only the weights are counted.
-    """
+    """Refuse a network that does not fit into memory; without a batch only its weights count."""
     found = cost(arch)
     need = found.training_bytes(batch) if batch else found.weight_bytes
     have = memory_bytes()
     if need > 0.9 * have:
         what = f"training it with batch {batch}" if batch else "its weights"
         raise UserError(
-            f"a network of {found.params:,} parameters does not fit: {what} needs about {need / 2**30:,.1f} GiB, "
-            f"this machine has {have / 2**30:,.1f} GiB"
+            f"a network of {found.params:,} parameters does not fit: {what} needs about "
+            f"{need / 2**30:,.1f} GiB, this machine has {have / 2**30:,.1f} GiB"
         )
 
 
 def memory_bytes() -> int:
-    """Memory that this process may use: the machine's, or what its container is allowed."""
-    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    """Return the memory that this process may use: the machine's, or the limit of its container."""
+    try:
+        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (
+        AttributeError,
+        ValueError,
+        OSError,
+    ):  # Windows has no sysconf: refuse nothing that a large server could hold
+        machine = UNKNOWN_MEMORY
     for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         try:
             machine = min(machine, int(Path(limit).read_text()))
@@ -151,7 +153,7 @@ def memory_bytes() -> int:
 
 
 def _kept_by_kernel(kernel: str, tokens: int, layer: Layer) -> int:
-    """Floats that attention itself keeps beside q, k, v and its output; factors of whole terms were measured."""
+    """Return the floats that attention stores besides q, k, v and its output; factors were measured."""
     pairs, rows, inner = layer.heads * tokens**2, layer.heads * tokens, layer.heads * tokens * layer.head_dim
     if kernel == "hardmax":
         return 2 * rows  # the chosen indices
@@ -159,7 +161,7 @@ def _kept_by_kernel(kernel: str, tokens: int, layer: Layer) -> int:
         return 5 * inner + rows + layer.heads * layer.head_dim * (layer.head_dim + 1)
     if kernel == "graph":
         return 17 * pairs // 4
-    if tokens > PAIRWISE_TOKENS:  # the fused softmax and the routes that compute again keep nothing per pair
+    if tokens > PAIRWISE_TOKENS:  # fused and recomputing algorithms store nothing per pair
         return rows if kernel == "softmax" else inner + inner // 4
     return pairs if kernel == "softmax" else 3 * pairs
 

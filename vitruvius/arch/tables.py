@@ -1,7 +1,8 @@
-"""Networks from presets and files: our own JSON, and the dialect of public ViT benchmarks.
+"""Networks from presets and files: our own JSON, and the JSON of public ViT benchmarks.
 
-A file holds one network, or a list of `{"name": ..., "arch": {...}, "<column>": accuracy, ...}`. The public dialect
-writes an arch as `{"hidden_dim", "depth", "num_heads": [...], "mlp_ratio": [...]}`, its accuracies in percent.
+A file holds one network, or a list of `{"name": ..., "arch": {...}, "<column>": accuracy, ...}`. The public
+format writes an arch as `{"hidden_dim", "depth", "num_heads": [...], "mlp_ratio": [...]}`, its accuracies in
+percent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ from vitruvius.core.files import read_json
 from vitruvius.core.plugins import PACKAGE
 
 PUBLIC_FIELDS = {"hidden_dim", "num_heads", "mlp_ratio"}
-"""What only the public dialect writes; both write `depth`."""
+"""Keys that only the public format has; both have `depth`."""
 THREE_STAGE_FIELDS = {"base_dim"}
 LONGEST_TABLE = 100_000
 
@@ -37,15 +38,16 @@ class Named(NamedTuple):
 
 @cache
 def presets() -> dict[str, Preset]:
-    """The networks of arch/presets.json by name."""
+    """Return the networks of arch/presets.json by name."""
     rows = read_json(PACKAGE / "arch" / "presets.json")
     return {name: Preset(row["summary"], Arch(**row["arch"])) for name, row in rows.items()}
 
 
 def arch(name: str, changes: Settings = (), **from_data: Any) -> Arch:
-    """The network that `--arch NAME|FILE.json` and `--set field=value` describe.
+    """Return the network that `--arch NAME|FILE.json` and `--set field=value` describe.
 
-    `from_data` (image, channels, classes) holds what the data say; a file or `--set` that says otherwise wins.
+    `from_data` holds the fields that the data decide (image, channels, classes); a file and `--set` override
+    them.
     """
     if name.endswith(".json"):
         described = read_json(Path(name))
@@ -62,7 +64,7 @@ def arch(name: str, changes: Settings = (), **from_data: Any) -> Arch:
 
 
 def networks(path: Path, **from_data: Any) -> list[Named]:
-    """The networks of a file, and nothing else it says; the first fault is named with its position."""
+    """Return the networks of a file without its accuracies; the first fault is named with its position."""
     found = [
         Named(_name(row, index), _network(row, f"{path}: entry {index}", from_data))
         for index, row in enumerate(_rows(path), 1)
@@ -72,7 +74,7 @@ def networks(path: Path, **from_data: Any) -> list[Named]:
 
 
 def file(words: Sequence[str]) -> Path | None:
-    """The table that `--archs` names: the fifty that ship, or a FILE.json; None if it names anything else."""
+    """Return the path of the table that `--archs` names (`fifty` or a FILE.json), None if it names none."""
     found = [word for word in words if word == "fifty" or word.endswith(".json")]
     if not found:
         return None
@@ -82,10 +84,7 @@ def file(words: Sequence[str]) -> Path | None:
 
 
 def columns(path: Path, wanted: str | None = None) -> list[str]:
-    """The names of a file's accuracy columns, those that end in `acc` or `accuracy`; or the wanted one, if it is there.
-
-    Only names are looked at.
-    """
+    """Return the accuracy columns (names ending in `acc` or `accuracy`), or the wanted one; read no value."""
     names = {key: None for row in _rows(path) if "arch" in row for key in row if key not in ("name", "arch")}
     if wanted is None:
         return [name for name in names if name.endswith(("acc", "accuracy"))]
@@ -95,20 +94,20 @@ def columns(path: Path, wanted: str | None = None) -> list[str]:
 
 
 def accuracies(path: Path, column: str) -> list[float | None]:
-    """A column of a file as fractions, in the order of its networks; None where nothing was measured."""
+    """Return a column of accuracies as fractions, in the order of the networks; None: not measured."""
     return [
         _accuracy(row, column, f"{path}: entry {index}: {column}") for index, row in enumerate(_rows(path), 1)
     ]
 
 
 def refuse_bad_accuracies(path: Path, column: str) -> None:
-    """Name the first entry of a column that is no accuracy; what the others say is told to nobody."""
+    """Refuse a column with an entry that is no accuracy; the values themselves are not returned."""
     for index, row in enumerate(_rows(path), 1):
         _accuracy(row, column, f"{path}: entry {index}: {column}")
 
 
 def about(path: Path, key: str) -> Any:
-    """What a file says beside its networks; None if it does not."""
+    """Return another top-level key of a table, None if it is absent."""
     content = read_json(path)
     return content.get(key) if isinstance(content, dict) and "archs" in content else None
 
@@ -140,7 +139,7 @@ def _network(row: Mapping[str, Any], where: str, from_data: dict[str, Any]) -> A
 
 
 def _arch_fields(described: Any, where: str) -> dict[str, Any]:
-    """The fields of an Arch, whichever dialect describes it."""
+    """Return the fields of an Arch from either format."""
     if not isinstance(described, dict):
         raise UserError(f"{where}: not a network but {type(described).__name__}")
     if THREE_STAGE_FIELDS & described.keys():
@@ -159,7 +158,7 @@ def _arch_fields(described: Any, where: str) -> dict[str, Any]:
 
 
 def _from_public(described: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """The network the makers of public ViT benchmarks trained: biased qkv, mean of the patch tokens, patch 16."""
+    """Return the network of the public ViT benchmarks: biased qkv, mean of the patch tokens, patch 16."""
     width, depth = described["hidden_dim"], described["depth"]
     heads, ratios = described["num_heads"], described["mlp_ratio"]
     if not isinstance(width, int) or not isinstance(heads, list) or not isinstance(ratios, list):
@@ -185,7 +184,7 @@ def _from_public(described: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def _accuracy(row: Mapping[str, Any], column: str, where: str) -> float | None:
-    """An accuracy as a fraction; the public dialect writes percent."""
+    """Return an accuracy as a fraction; the public format has percent."""
     value = row.get(column) if "arch" in row else None
     if value is None:
         return None

@@ -1,1 +1,1 @@
-"""What everything else is built on: plug-ins, configs, records, run folders, networks as data. No torch."""
+"""Plug-ins, configs, the command line's arguments, records, blocks, run folders and files. No torch."""

@@ -1,173 +1,186 @@
-"""From command-line words to a Config and Flags: tyro reads the words, pydantic judges the values.
+"""Turn command-line words into a Config and Flags: argparse reads the words, pydantic judges the values.
 
-Every value reaches pydantic as text, so that a flag, a JSON file and a Python call fail with the same sentence.
+Every value reaches pydantic as text, so that an option, a JSON file and a Python call fail in the same words.
 """
 
-import inspect
-from dataclasses import field, make_dataclass
+import argparse
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, NoReturn, Union, get_args, get_origin
 
-import tyro
-from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
+from pydantic import ValidationError
 
-from vitruvius.core.config import Config, Flags
+from vitruvius.core.config import Config, Flags, Part, sentence
 from vitruvius.core.errors import UserError, unknown
 from vitruvius.core.plugins import docstring, examples
 
-SHOWN_FLAGS = ("json", "quiet")
-"""What a verb without a run folder offers."""
+
+class Field(NamedTuple):
+    """A field of a Config or of Flags as the command line sees it."""
+
+    name: str
+    group: str
+    help: str
+    kind: Any
+    default: Any
+    marks: list[Any]
+
+    @property
+    def option(self) -> str:
+        """How the field is written: `--data-dir`; `--no-x` for a switch that is on by default."""
+        return f"--{'no-' * (self.default is True)}{self.name.replace('_', '-')}"
 
 
-def takes_flags(verb: Any) -> bool:
-    """Whether a verb's `run` wants to know how it is run: it keeps a run folder."""
-    return "flags" in inspect.signature(verb.run).parameters
+def fields(config_type: type[Config]) -> list[Field]:
+    """List the fields of a Config by group, the verb's own first, then the Flags that it takes."""
+    own = [_field(config_type, name) for name in config_type.model_fields]
+    groups = list(dict.fromkeys([Part.group, *(field.group for field in own)]))
+    own.sort(key=lambda field: groups.index(field.group))
+    return own + [_field(Flags, name) for name in config_type.takes]
 
 
-def parse(verb: Any, program: str, arguments: list[str]) -> tuple[Config, Flags] | None:
-    """The Config and Flags that the words describe; None if only help was asked for, which is then printed."""
-    config_type: type[Config] = verb.Config
-    keeps_runs = takes_flags(verb) and not hasattr(verb, "SHOWN_FLAGS")
-    flag_names = [field for field in Flags.__dataclass_fields__ if keeps_runs or field in SHOWN_FLAGS]
-    arguments, rest = _without_rest(arguments, config_type)
-    shown = make_dataclass("Shown", [(name, *_flag(name)) for name in flag_names], frozen=True)
-    call = make_dataclass(
-        "Call", [("config", config_type), ("flags", Annotated[shown, tyro.conf.arg(name="")])]
-    )
-    if not any(word in ("-h", "--help") for word in arguments):
-        _check_words(arguments, config_type, flag_names, program)
-    source = Path(verb.__file__)
-    text = docstring(source)
-    parsed: Any
-    try:
-        parsed, left = tyro.cli(
-            call,
-            args=_gather(arguments, "--set"),
-            prog=program,
-            description="\n\n".join(
-                part for part in text.split("\n\n") if not part.lstrip().startswith("vitruvius ")
-            ),
-            return_unknown_args=True,
-            config=(
-                tyro.conf.OmitArgPrefixes,
-                tyro.conf.FlagCreatePairsOff,
-                tyro.conf.OmitSubcommandPrefixes,
-            ),
-            registry=_texts(),
-        )
-    except SystemExit as end:
-        if end.code == 0:
-            print("\n".join(["Examples:", *(f"  {example}" for example in examples(source))]))
-            return None
-        raise
+def parse(verb: Any, program: str, words: list[str]) -> tuple[Config, Flags] | None:
+    """Return the Config and Flags that the words describe; None if help was asked for, which is printed."""
+    known = fields(verb.Config)
+    words, typed = _split_rest(words, known)
+    asked = next((word for word in words if word in ("-h", "--help")), "")
+    parser = _parser(verb, program, known, short=asked == "-h")
+    if asked:
+        print(parser.format_help(), end="")
+        return None
+    given, left = parser.parse_known_intermixed_args(_spelled_out(words))
+    for word in left:
+        if word.startswith("--"):
+            raise unknown(f"option of {program}", word, [field.option for field in known])
     if left:
         raise UserError(f"{program}: '{left[0]}' is one word too many; see {program} --help")
-    config = config_type(**_typed(parsed.config, arguments), **(rest or {}))
-    return config, Flags(**{name: getattr(parsed.flags, name) for name in flag_names})
+    return from_python(verb.Config, (), typed | vars(given))
 
 
-def _typed(config: Config, arguments: list[str]) -> dict[str, Any]:
-    """The fields that the words name, or that differ from their defaults; the others count as not given."""
-    words = {word[2:].partition("=")[0].replace("-", "_") for word in arguments if word.startswith("--")}
-    fields = type(config).model_fields
-    values = {name: getattr(config, name) for name in fields if "rest" not in fields[name].metadata}
-    return {name: value for name, value in values.items() if name in words or value != fields[name].default}
+def from_python(
+    config_type: type[Config], positionals: Sequence[str], options: Mapping[str, Any]
+) -> tuple[Config, Flags]:
+    """Return the Config and Flags that the arguments of a Python call describe."""
+    given = dict(options)
+    words = list(positionals)
+    for field in fields(config_type):
+        if words and {"positional", "rest"} & set(field.marks):
+            many = get_origin(field.kind) is tuple
+            given[field.name] = tuple(words) if many else words[0]
+            words = [] if many else words[1:]
+    if words:
+        raise UserError(f"'{words[0]}' is one argument too many")
+    flags = {name: given.pop(name) for name in config_type.takes if name in given}
+    try:
+        return config_type(**given), Flags(**flags)
+    except ValidationError as error:
+        raise UserError(sentence(Flags, error)) from None
 
 
-def _without_rest(arguments: list[str], config_type: type[Config]) -> tuple[list[str], dict[str, Any] | None]:
-    """The words up to the first that is no option, and the rest for the field of type `Rest`, if there is one."""
-    field = next((name for name, info in config_type.model_fields.items() if "rest" in info.metadata), None)
-    if field is None:
-        return arguments, None
-    place = 0
-    while place < len(arguments) and arguments[place].startswith("-"):
-        name = arguments[place].lstrip("-").replace("-", "_")
-        given = config_type.model_fields.get(name)
-        place += 1 + (given is not None and given.annotation is not bool)
-    return arguments[: place + 1], {field: tuple(arguments[place + 1 :])}
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Raise a sentence; since values are text, one that is missing or not wanted is the only fault."""
+        option = message.removeprefix("argument ").partition(":")[0]
+        raise UserError(f"{self.prog}: {option} {'needs a' if 'expected' in message else 'takes no'} value")
 
 
-def _flag(name: str) -> tuple[Any, Any]:
-    """One field of Flags with its help, for the parser."""
-    text = inspect.getsource(Flags).split(f"    {name}: ", 1)[1].split('"""')[1]
-    return Annotated[Flags.__annotations__[name], tyro.conf.arg(help=text)], field(
-        default=getattr(Flags, name)
+def _parser(verb: Any, program: str, known: list[Field], short: bool) -> argparse.ArgumentParser:
+    """Build a parser whose namespace holds only what was typed; `short` hides all but ten options."""
+    source = Path(verb.__file__)
+    shown = (
+        {*(verb.Config.short or [field.name for field in known][:10])} if short else {f.name for f in known}
+    )
+    paragraphs = docstring(source).strip().split("\n\n")
+    positionals = [field.name.upper() for field in known if "positional" in field.marks]
+    more = [f"\n{program} --help shows all {len(known)} options."] if len(shown) < len(known) else []
+    parser = _Parser(
+        prog=program,
+        usage=" ".join([program, *(f"[{name}]" for name in positionals), "[OPTIONS]"]),
+        description="\n\n".join(part for part in paragraphs if not part.startswith("vitruvius ")),
+        epilog="\n".join(["examples:", *(f"  {example}" for example in examples(source)), *more]),
+        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=30),
+        argument_default=argparse.SUPPRESS,
+        add_help=False,
+        allow_abbrev=False,
+    )
+    groups = {title: parser.add_argument_group(title) for title in dict.fromkeys(f.group for f in known)}
+    for field in known:
+        if "rest" not in field.marks:
+            name, how = _argument(field)
+            if field.name not in shown and name.startswith("--"):
+                how["help"] = argparse.SUPPRESS
+            groups[field.group].add_argument(name, **how)
+    return parser
+
+
+def _argument(field: Field) -> tuple[str, dict[str, Any]]:
+    """Return the name and the keywords with which argparse is told about a field."""
+    many = get_origin(field.kind) is tuple
+    value = ",".join(map(str, field.default)) if isinstance(field.default, tuple) else field.default
+    told = value in (None, "") or isinstance(value, bool) or "default" in field.help
+    how: dict[str, Any] = {"help": (field.help + ("" if told else f" (default: {value})")).replace("%", "%%")}
+    if "positional" in field.marks:
+        return field.name, how | {"nargs": "*" if many else "?", "metavar": field.name.upper()}
+    how["dest"] = field.name
+    if field.kind is bool:
+        return field.option, how | {"action": f"store_{field.default is not True}".lower()}
+    if "field=value" in field.marks:
+        return field.option, how | {"action": "append", "metavar": "FIELD=VALUE"}
+    if many:
+        return field.option, how | {
+            "action": "extend",
+            "nargs": "*",
+            "metavar": _metavar(get_args(field.kind)[0]),
+        }
+    return field.option, how | {"metavar": _metavar(field.kind)}
+
+
+def _field(model: type[Part] | type[Flags], name: str) -> Field:
+    """Describe a field; the class that declares it first names its group, the nearest docstring helps."""
+    parts = [part for part in model.__mro__ if name in getattr(part, "__pydantic_fields__", ())]
+    infos = [part.__pydantic_fields__[name] for part in parts]  # type: ignore[attr-defined]
+    text = next((info.description for info in infos if info.description), "")
+    group = vars(parts[-1]).get("group", Part.group)
+    return Field(
+        name, group, " ".join(text.split()), infos[0].annotation, infos[0].default, infos[0].metadata
     )
 
 
-def _check_words(
-    arguments: list[str], config_type: type[Config], flag_names: list[str], program: str
-) -> None:
-    """Unknown options get the nearest known one; an option at the end that lacks its value is named."""
-    fields = {name.replace("_", "-"): info.annotation for name, info in config_type.model_fields.items()}
-    fields |= {name.replace("_", "-"): Flags.__annotations__[name] for name in flag_names}
-    for index, word in enumerate(arguments):
-        if not word.startswith("--") or word == "--":
-            continue
-        name = word[2:].partition("=")[0].replace("_", "-").removeprefix("no-")
-        if name not in fields:
-            raise unknown(f"option of {program}", word, [f"--{field}" for field in fields])
-        following = arguments[index + 1 : index + 2]
-        wants_value = (
-            fields[name] is not bool and "=" not in word and get_origin(_bare(fields[name])) is not tuple
-        )
-        if wants_value and (not following or following[0].startswith("--")):
-            raise UserError(f"{program}: {word} needs a value")
+def _split_rest(words: list[str], known: list[Field]) -> tuple[list[str], dict[str, Any]]:
+    """Cut the words after the first that is no option, if a field of type `Rest` takes them."""
+    rest = next((field.name for field in known if "rest" in field.marks), None)
+    if rest is None:
+        return words, {}
+    with_value = {field.option for field in known if field.kind is not bool}
+    index = 0
+    while index < len(words) and words[index].startswith("-"):
+        index += 1 + (words[index].replace("_", "-") in with_value)
+    return words[: index + 1], {rest: tuple(words[index + 1 :])}
 
 
-def _gather(arguments: list[str], option: str) -> list[str]:
-    """Join the values of an option that is given more than once, as `--set a=1 --set b=2` is.
+def _spelled_out(words: list[str]) -> list[str]:
+    """Write options with hyphens, and `--set` before each of its values.
 
-    >>> _gather(["--set", "a=1", "--seed", "3", "--set", "b=2", "c=3"], "--set")
-    ['--seed', '3', '--set', 'a=1', 'b=2', 'c=3']
+    >>> _spelled_out(["--data_dir", "x", "--set", "a=1", "b=2", "--set=c=3"])
+    ['--data-dir', 'x', '--set', 'a=1', '--set', 'b=2', '--set=c=3']
     """
-    rest: list[str] = []
-    values: list[str] = []
-    before = ""
-    inside = False
-    for word in arguments:
-        if word == option or word.startswith(f"{option}="):
-            inside = True
-            values += [word.partition("=")[2]] if "=" in word else []
-        elif inside and not word.startswith("--") and ("=" in word or before == option):
-            values.append(word)
-        else:
-            inside = False
-            rest.append(word)
-        before = word
-    return [*rest, option, *values] if values else rest
-
-
-def _bare(annotation: Any) -> Any:
-    while get_origin(annotation) is Annotated:
-        annotation = get_args(annotation)[0]
-    return annotation
-
-
-def _texts() -> ConstructorRegistry:
-    """A tyro registry that passes every value on as text."""
-    registry = ConstructorRegistry()
-
-    @registry.primitive_rule
-    def as_text(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
-        kind = _bare(info.type)
-        many = get_origin(kind) is tuple
-        if not many and kind not in (int, float, str) and get_origin(kind) not in (Literal, Union, UnionType):
-            return None  # bool is a flag without a value; models and dataclasses are read field by field
-        return PrimitiveConstructorSpec(
-            nargs="*" if many else 1,
-            metavar=f"{_metavar(get_args(kind)[0])} ..." if many else _metavar(kind),
-            instance_from_str=tuple if many else lambda words: words[0],
-            is_instance=lambda value: True,
-            str_from_instance=lambda value: list(map(str, value)) if many else [str(value)],
-        )
-
-    return registry
+    done: list[str] = []
+    option = ""
+    for word in words:
+        if word.startswith("--"):
+            name, equals, value = word.partition("=")
+            option = name.replace("_", "-")
+            word = option + equals + value
+        elif option == "--set" and "=" in word and done[-1] != "--set":
+            done.append("--set")
+        done.append(word)
+    return done
 
 
 def _metavar(kind: Any) -> str:
-    kind = _bare(kind)
+    if get_origin(kind) is Annotated:
+        return _metavar(get_args(kind)[0])
     if get_origin(kind) is Literal:
         return "|".join(map(str, get_args(kind)))
     if get_origin(kind) in (Union, UnionType):

@@ -1,4 +1,4 @@
-"""What people are shown, as data: text, formulas, tables and figures. `render` and `report` draw them."""
+"""Text, formulas, tables and figures as data; `render` draws them on terminals, in pages and as pictures."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -77,7 +77,7 @@ class Bars(Strict):
 
 
 class Scatter(Strict):
-    """Named points: hovering over one in the interactive report says its name."""
+    """Named points; an interactive page shows the name of the point under the pointer."""
 
     kind: Literal["scatter"] = "scatter"
     title: str
@@ -90,7 +90,7 @@ class Scatter(Strict):
     log_y: bool = False
 
 
-class Plan(Strict):
+class TransportPlan(Strict):
     """A transport plan: `masses[i][j]` goes from supply point i to demand point j."""
 
     kind: Literal["plan"] = "plan"
@@ -101,7 +101,7 @@ class Plan(Strict):
 
 
 class Graph(Strict):
-    """A directed graph with labelled nodes at given places."""
+    """A directed graph with labelled nodes at given coordinates."""
 
     kind: Literal["graph"] = "graph"
     title: str
@@ -122,7 +122,7 @@ class Pictures(Strict):
     pixels: tuple[tuple[Sequence[Sequence[float | Sequence[float]]], ...], ...]
 
 
-Chart = Heatmap | Lines | Bars | Scatter | Plan | Graph | Pictures
+Chart = Heatmap | Lines | Bars | Scatter | TransportPlan | Graph | Pictures
 
 
 class Panels(Strict):

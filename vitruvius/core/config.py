@@ -1,15 +1,14 @@
-"""What a verb is asked to do: one frozen model that is flags, JSON file, HTTP body and record at once.
+"""What a verb is asked to do: one frozen model that is options, JSON file, HTTP body and record at once.
 
-`Config` says what is done and is recorded; `Flags` says how it is run and shown and is not.
+`Config` says what is done and is recorded; `Flags` says how it is run and shown and is not recorded.
 """
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
-from tyro.conf import Positional, Suppress
+from pydantic.dataclasses import dataclass
 
 from vitruvius.core.errors import UserError, unknown
 
@@ -30,26 +29,26 @@ class Strict(BaseModel):
         try:
             super().__init__(**fields)
         except ValidationError as error:
-            raise UserError(_sentence(type(self), error)) from None
+            raise UserError(sentence(type(self), error)) from None
 
 
 class Part(Strict):
-    """Some settings that belong together; a verb's `Config` inherits the parts it needs, so that a field is described once.
+    """Settings that belong together; a verb's `Config` inherits the parts that it needs.
 
     A subclass that only changes a default repeats the field without its docstring: the help is inherited.
     """
 
     group: ClassVar[str] = "options"
-    """The heading in `--help` below which the fields that this class declares are listed."""
+    """The heading in `--help` of the fields that this class declares."""
 
 
 class Config(Part):
-    """Everything a verb needs to know; each field is a flag, a JSON key and a line of `config.json`."""
+    """Everything a verb needs to know; each field is an option, a JSON key and a line of `config.json`."""
 
     takes: ClassVar[tuple[str, ...]] = ("json", "quiet")
     """The fields of `Flags` that the verb takes."""
     short: ClassVar[tuple[str, ...]] = ()
-    """The options that `-h` shows; default: the first ten."""
+    """The fields that `-h` shows; default: the first ten."""
 
 
 class RunConfig(Config):
@@ -58,14 +57,17 @@ class RunConfig(Config):
     takes: ClassVar[tuple[str, ...]] = (*Config.takes, "name", "resume", "runs")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=ConfigDict(use_attribute_docstrings=True))
 class Flags:
     """How a verb is run and shown."""
 
+    group: ClassVar[str] = "run"
     json: bool = False
     """Print the result as one JSON document."""
     quiet: bool = False
-    """No progress, only the result."""
+    """Show no progress, only the result."""
+    walk: bool = False
+    """Show one step at a time; Enter shows the next."""
     name: str | None = None
     """Name of the run folder; default: date and time."""
     resume: str | None = None
@@ -73,11 +75,11 @@ class Flags:
     runs: str = "runs"
     """The folder that holds all runs."""
     allow_inexact: bool = False
-    """With --resume: go on although machine, threads or versions differ; the run is marked inexact."""
+    """With --resume: continue although machine, threads or versions differ; the run is marked inexact."""
 
 
 def _split(value: Any) -> Any:
-    """Lists are written `a,b` or `a b`.
+    """Split a list that is written `a,b` or `a b`.
 
     >>> _split("5,20"), _split(["a,b", "c"]), _split(3)
     (('5', '20'), ('a', 'b', 'c'), (3,))
@@ -93,31 +95,19 @@ def _split(value: Any) -> Any:
     )
 
 
-__all__ = [
-    "Config",
-    "Flags",
-    "Ints",
-    "Names",
-    "Part",
-    "Positional",
-    "Rest",
-    "RunConfig",
-    "Settings",
-    "Strict",
-    "changed",
-    "settings",
-]
-
+T = TypeVar("T")
+Positional = Annotated[T, "positional"]
+"""A field that is given by its place on the command line, without its name."""
 Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
 Ints = Annotated[tuple[int, ...], BeforeValidator(_split)]
 Settings = Annotated[tuple[str, ...], "field=value"]
 """What `--set` takes: `field=value`, as often as wanted."""
-Rest = Annotated[tuple[str, ...], "rest", Suppress]
-"""The words after the first positional one, whatever they are: they belong to somebody else."""
+Rest = Annotated[tuple[str, ...], "rest"]
+"""All words after the first positional one: the arguments of the script that it names."""
 
 
 def settings(given: Settings) -> dict[str, Any]:
-    """The fields that `--set field=value` names; values are JSON, comma lists or words.
+    """Read `--set field=value`; a value is JSON, a comma list or a word.
 
     >>> settings(("depth=4", "heads=2,4", "kernel=linear", "class_token=false", "x=1/2,3/4"))
     {'depth': 4, 'heads': [2, 4], 'kernel': 'linear', 'class_token': False, 'x': ['1/2', '3/4']}
@@ -155,19 +145,18 @@ _WORDS = {
 }
 
 
-def _sentence(model: type[BaseModel], error: ValidationError) -> str:
-    """All faults of one validation in a sentence each, joined by semicolons."""
+def sentence(model: type[BaseModel] | type[Flags], error: ValidationError) -> str:
+    """Say all faults of one validation in a sentence each, joined by semicolons."""
+    fields = vars(model)["__pydantic_fields__"]
     sentences: dict[str, None] = {}  # an ordered set: a union type reports one fault several times
     for fault in error.errors():
-        place = [
-            str(part) for part in fault["loc"] if str(part) in model.model_fields or isinstance(part, int)
-        ]
-        field = ".".join(place) or model.__name__.lower()
+        path = [str(key) for key in fault["loc"] if str(key) in fields or isinstance(key, int)]
+        field = ".".join(path) or model.__name__.lower()
         if fault["type"] == "extra_forbidden":
-            raise unknown(f"field in {model.__name__}", str(fault["loc"][-1]), model.model_fields)
+            raise unknown(f"field in {model.__name__}", str(fault["loc"][-1]), fields)
         if fault["type"] == "value_error":
             message = str(fault["ctx"]["error"])
-            sentences[f"{field}: {message}" if place else message] = None
+            sentences[f"{field}: {message}" if path else message] = None
         elif fault["type"] == "missing":
             sentences[f"{fault['loc'][-1]} is missing"] = None
         else:

@@ -1,4 +1,4 @@
-"""Errors that speak to people: the thing, what was given, what is possible."""
+"""Errors whose messages name the thing, what was given and what is possible."""
 
 import difflib
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ class Interrupted(VitruviusError):
 
 
 def unknown(kind: str, name: str, possible: Iterable[str], hint: str = "") -> UserError:
-    """The error for a name that does not exist, with the nearest one or all that do.
+    """Make the error for an unknown name, with the nearest known one or all of them.
 
     >>> str(unknown("proxy", "snp", ["snip", "zico"]))
     "no proxy 'snp': did you mean 'snip'?"
@@ -45,7 +45,7 @@ def unknown(kind: str, name: str, possible: Iterable[str], hint: str = "") -> Us
 
 
 def reason(error: OSError) -> str:
-    """The system's own words for a failed file operation, without the errno.
+    """Return the system's message for a failed file operation, without the errno.
 
     >>> reason(FileNotFoundError(2, "No such file or directory", "x"))
     'no such file or directory'

@@ -1,4 +1,4 @@
-"""Files that are either whole or not there: atomic, fsynced writes, checksums, JSON without surprises."""
+"""Atomic, fsynced writes, checksums and strict JSON."""
 
 import hashlib
 import json
@@ -39,7 +39,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_json(path: Path, limit: int = JSON_LIMIT) -> Any:
-    """The content of a JSON file, or a sentence that says where it is broken."""
+    """Read a JSON file; a `UserError` says where it is broken."""
     try:
         with path.open("rb") as stream:
             content = stream.read(limit + 1)  # a device has no size that could be asked for first
@@ -49,15 +49,14 @@ def read_json(path: Path, limit: int = JSON_LIMIT) -> Any:
     except OSError as error:
         raise UserError(f"{path}: {reason(error)}") from error
     except json.JSONDecodeError as error:
-        raise UserError(
-            f"{path}: not JSON: {error.msg} in line {error.lineno}, column {error.colno}"
-        ) from error
+        where = f"line {error.lineno}, column {error.colno}"
+        raise UserError(f"{path}: not JSON: {error.msg} in {where}") from error
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
         raise UserError(f"{path}: not JSON: {error}") from error
 
 
 def append_line(path: Path, value: Any) -> None:
-    """Append one JSON line and see it to the disk."""
+    """Append one JSON line and fsync it."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n"
     try:
         with open(path, "ab") as file:
@@ -69,7 +68,7 @@ def append_line(path: Path, value: Any) -> None:
 
 
 def read_lines(path: Path) -> list[Any]:
-    """The values of a file of JSON lines; a torn last line (a crash while appending) is cut off on disk too."""
+    """Read a file of JSON lines; an incomplete last line (a crash while appending) is cut off on disk too."""
     if not path.exists():
         return []
     content = path.read_bytes()
@@ -83,13 +82,13 @@ def read_lines(path: Path) -> list[Any]:
 
 
 def sha256(path: Path) -> str:
-    """The SHA-256 of a file."""
+    """Return the SHA-256 of a file."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def content_hash(value: Any) -> str:
-    """The SHA-256 of a JSON-able value, whatever the order of its keys.
+    """Return the SHA-256 of a JSON-able value, independent of the order of its keys.
 
     >>> content_hash({"a": 1, "b": 2}) == content_hash({"b": 2, "a": 1})
     True
@@ -98,21 +97,22 @@ def content_hash(value: Any) -> str:
 
 
 def folder_hashes(folder: Path, skip: Iterable[str] = ()) -> dict[str, str]:
-    """The SHA-256 of every visible file directly in a folder."""
+    """Return the SHA-256 of every visible file directly in a folder."""
     leave = set(skip)
     files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
     return {path.name: sha256(path) for path in files if path.name not in leave}
 
 
 def tree_hash(folder: Path) -> str:
-    """The hash of what a folder lists, at any depth: names, sizes and times of change, without reading the files."""
+    """Hash the names, sizes and modification times of all files below a folder, without reading them."""
     listed = [(path, path.stat()) for path in sorted(folder.rglob("*")) if path.is_file()]
-    return content_hash(
-        [[str(path.relative_to(folder)), stat.st_size, stat.st_mtime_ns] for path, stat in listed]
-    )
+    return content_hash([[str(path.relative_to(folder)), s.st_size, s.st_mtime_ns] for path, s in listed])
 
 
 def _sync_folder(folder: Path) -> None:
+    """See a rename to the disk; Windows has no fsync of folders."""
+    if os.name == "nt":
+        return
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

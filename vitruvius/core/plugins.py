@@ -1,4 +1,4 @@
-"""The folder is the registry: members of a family by file name, read without importing them.
+"""Families of plug-ins: the members of a folder by file name, listed without importing them.
 
 A family is a folder of the package (`kernels`, `proxies`, ...); a member is a file in it, `proxies/snip.py`,
 that holds what it is named after. A user's own member is named by file: `./mine.py:size`.
@@ -29,7 +29,7 @@ class Member(NamedTuple):
 
 
 def members(family: str) -> dict[str, Member]:
-    """The members of a family by name, in alphabetical order; no member is imported.
+    """List the members of a family in alphabetical order without importing them.
 
     >>> "softmax" in members("kernels")
     True
@@ -43,7 +43,7 @@ def members(family: str) -> dict[str, Member]:
 
 
 def module(family: str, name: str) -> ModuleType:
-    """Import one member of a family by name, or say which names there are.
+    """Import a member of a family; an unknown name is refused with the nearest one.
 
     >>> module("kernels", "sotfmax")
     Traceback (most recent call last):
@@ -56,7 +56,7 @@ def module(family: str, name: str) -> ModuleType:
 
 
 def function(family: str, name: str) -> Any:
-    """The function a member is named after, or the user's own from `path.py:name`."""
+    """Return the function that a member is named after, or a user's own from `path.py:name`."""
     if ".py:" in name:
         return _own(singular(family), name)
     if name.endswith(".py"):
@@ -66,13 +66,12 @@ def function(family: str, name: str) -> Any:
     try:
         return getattr(module(family, name), name)
     except UserError as error:
-        raise UserError(
-            f"{error} (or a file: ./mine.py:name)" if "choose" in str(error) else str(error)
-        ) from None
+        hint = " (or a file: ./mine.py:name)" if "choose" in str(error) else ""
+        raise UserError(f"{error}{hint}") from None
 
 
 def singular(family: str) -> str:
-    """What one member of a family is called.
+    """Return the word for one member of a family.
 
     >>> singular("proxies"), singular("kernels")
     ('proxy', 'kernel')
@@ -81,7 +80,7 @@ def singular(family: str) -> str:
 
 
 def _own(kind: str, name: str) -> Any:
-    """Load `name` from the user's file; a fault in that file is reported as the file's, with its line."""
+    """Load a function from a user's file; an error in that file is reported with its name."""
     file, _, attribute = name.rpartition(":")
     loaded = _load_file(kind, Path(file).resolve())
     if not hasattr(loaded, attribute):
@@ -111,12 +110,12 @@ def _load_file(kind: str, path: Path) -> ModuleType:
 
 
 def docstring(source: Path) -> str:
-    """The docstring of a source file as it stands there, read without importing it."""
+    """Read the docstring of a source file without importing it."""
     return ast.get_docstring(_head(source), clean=False) or ""
 
 
 def constant(source: Path, name: str) -> Any:
-    """The literal that a source file gives a name before its first function or class, read without importing it."""
+    """Read the literal that a source file assigns to a name before its first function or class."""
     for statement in _head(source).body:
         if isinstance(statement, ast.Assign) and any(getattr(t, "id", "") == name for t in statement.targets):
             return ast.literal_eval(statement.value)
@@ -125,7 +124,7 @@ def constant(source: Path, name: str) -> Any:
 
 @cache
 def _head(source: Path) -> ast.Module:
-    """What stands before the first function or class: a listing parses 41 lessons in 4 ms so, whole in 90 ms."""
+    """Parse a file up to its first function or class: 4 ms for 41 lessons, where whole files take 90 ms."""
     try:
         text = source.read_bytes()
     except OSError as error:
@@ -142,6 +141,6 @@ def _head(source: Path) -> ast.Module:
 
 
 def examples(source: Path) -> list[str]:
-    """The runnable commands in a verb's docstring: the lines that begin with `vitruvius`."""
+    """Return the runnable commands in a verb's docstring: the lines that begin with `vitruvius`."""
     lines = map(str.strip, docstring(source).splitlines())
     return [line for line in lines if line.startswith("vitruvius ")]

@@ -1,7 +1,7 @@
 """What a verb yields: small typed records, the last of them its `Result`."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Self
 
 from vitruvius.core.blocks import Block, Text
@@ -9,7 +9,7 @@ from vitruvius.core.config import Strict
 
 
 class Record(Strict):
-    """One thing that happened. It knows how it looks (`view`), never where it is shown."""
+    """One thing that happened; `view` says how it looks, and terminal, page or notebook show it."""
 
     is_data: ClassVar[bool] = False
     """Data goes to stdout, everything else (progress, notes) to stderr."""
@@ -17,11 +17,11 @@ class Record(Strict):
     """Kept records are appended to the run folder's `records.jsonl`."""
 
     def view(self) -> Iterable[Block]:
-        """What a person is shown of this record."""
+        """Return the blocks that a person is shown."""
         return ()
 
     def line(self) -> dict[str, Any]:
-        """The record as one JSON object: its kind and its fields."""
+        """Return the record as one JSON object: its kind and its fields."""
         return {"kind": type(self).__name__.lower(), **self.model_dump(mode="json")}
 
 
@@ -29,11 +29,21 @@ class Result(Record):
     """The last record of a verb: `result.json`, and what `--json` prints."""
 
     is_data: ClassVar[bool] = True
-    exit_code: ClassVar[int] = 0
+    html: ClassVar[Callable[[Iterable[Block]], str] | None] = None
+    """Renders blocks as HTML; set by the Python API, since core does not import the renderer."""
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the command line: 0, or 1 where a subclass says that the work found faults."""
+        return 0
+
+    def _repr_html_(self) -> str | None:
+        """Show the result in a notebook; without a renderer the notebook falls back to the text form."""
+        return Result.html(self.view()) if Result.html else None
 
 
 class Note(Record):
-    """A sentence for the person who waits."""
+    """A message about the progress of the work."""
 
     text: str
     warning: bool = False
@@ -43,7 +53,7 @@ class Note(Record):
 
 
 class Progress(Record):
-    """How far the work is: a bar on a terminal, nothing elsewhere."""
+    """How much of the work is done: a bar on a terminal, nothing elsewhere."""
 
     is_kept: ClassVar[bool] = False
     done: int
@@ -52,14 +62,14 @@ class Progress(Record):
 
 
 class Score(Strict):
-    """A number, or the reason why there is none. JSON has no NaN, and a reason says more."""
+    """A finite number, or the reason why there is none (JSON has no NaN)."""
 
     value: float | None = None
     failed: str | None = None
 
     @classmethod
     def of(cls, value: float) -> Self:
-        """A finite value as it is, any other as a failure that names it.
+        """Make a score of a value; NaN and infinity become a failure that names them.
 
         >>> Score.of(0.5).value, Score.of(float("nan")).failed
         (0.5, 'the score is nan')

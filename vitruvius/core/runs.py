@@ -6,7 +6,6 @@ result.json     the verb's last record
 manifest.json   SHA-256 of each file, versions, threads
 """
 
-import fcntl
 import json
 import os
 import platform
@@ -19,6 +18,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, TypeVar
 
+from filelock import FileLock, Timeout
+
 from vitruvius.core import files
 from vitruvius.core.config import Config, Flags, changed
 from vitruvius.core.errors import UserError, WorkFailed, reason, unknown
@@ -26,10 +27,10 @@ from vitruvius.core.records import Record, Result
 
 C = TypeVar("C", bound=Config)
 MAY_DIFFER = ("epochs", "time_limit")
-"""The fields of a config that a resumed run may change."""
+"""The fields of a config that may differ when a run is resumed."""
 
 
-class Run:
+class RunFolder:
     """An open run folder; hold it only inside `opened`."""
 
     def __init__(self, folder: Path, is_new: bool) -> None:
@@ -37,7 +38,7 @@ class Run:
         self.is_new = is_new
 
     def path(self, name: str) -> Path:
-        """Where a file of this run lies."""
+        """Return the path of a file of this run."""
         return self.folder / name
 
     def write_config(self, config: Config) -> None:
@@ -45,32 +46,32 @@ class Run:
         files.write_json(self.path("config.json"), config.model_dump(mode="json"))
 
     def keep(self, record: Record) -> None:
-        """Append a record, or write the result."""
+        """Append a record to records.jsonl, or write result.json."""
         if isinstance(record, Result):
             files.write_json(self.path("result.json"), record.model_dump(mode="json"))
         elif record.is_kept:
             files.append_line(self.path("records.jsonl"), record.line())
 
     def records(self) -> list[dict[str, Any]]:
-        """The records kept so far."""
+        """Read the records kept so far."""
         return files.read_lines(self.path("records.jsonl"))
 
     def rewrite(self, lines: list[dict[str, Any]]) -> None:
-        """Replace all records, in one step."""
+        """Replace all records in one atomic step."""
         files.write(self.path("records.jsonl"), "".join(json.dumps(line) + "\n" for line in lines))
 
     def seal(self, environment: dict[str, Any]) -> None:
-        """Write the manifest: what lies in the folder, and what it was made with. The last write of a run."""
+        """Write manifest.json, the checksums of all files and the environment: the last write of a run."""
         hashes = files.folder_hashes(self.folder, skip=["manifest.json"])
         files.write_json(self.path("manifest.json"), {"files": hashes, "environment": environment})
 
 
 @contextmanager
-def opened(verb: str, config: C, flags: Flags) -> Iterator[tuple[Run, C]]:
-    """Open a new run folder, or the one that `--resume` names, for this process alone.
+def opened(verb: str, config: C, flags: Flags) -> Iterator[tuple[RunFolder, C]]:
+    """Open and lock a new run folder, or the one that `--resume` names.
 
-    The config that comes back is the one to follow: on resume the recorded one, with only `epochs` and `time_limit`
-    taken from the new call.
+    The config that is yielded is the one to follow: on resume the recorded one, with only `epochs` and
+    `time_limit` taken from the new call.
     """
     if flags.resume is not None:
         folder = find(flags.resume, verb, flags.runs)
@@ -90,7 +91,7 @@ def opened(verb: str, config: C, flags: Flags) -> Iterator[tuple[Run, C]]:
     except OSError as error:
         raise UserError(f"cannot make the run folder {folder}: {reason(error)}") from error
     with _locked(folder):
-        run = Run(folder, is_new)
+        run = RunFolder(folder, is_new)
         if is_new:
             run.write_config(config)
         else:
@@ -99,7 +100,7 @@ def opened(verb: str, config: C, flags: Flags) -> Iterator[tuple[Run, C]]:
 
 
 def find(text: str, verb: str | None = None, runs: str = "runs") -> Path:
-    """The folder of a run, by path or by name; with a verb, only its runs are looked at."""
+    """Find the folder of a run by path or by name; with a verb, only among its runs."""
     if (Path(text) / "config.json").is_file():
         return Path(text)
     named = sorted(Path(runs).glob(f"{verb or '*'}/*/config.json"))
@@ -124,7 +125,7 @@ def verify(folder: Path, name: str) -> Path:
 
 
 def environment(packages: tuple[str, ...] = ("torch", "numpy", "safetensors"), **more: Any) -> dict[str, Any]:
-    """What a result depends on beside its config: versions and the machine."""
+    """Return what a result depends on beside its config: versions and the machine."""
     versions = {name: metadata.version(name) for name in packages}
     return {"vitruvius": metadata.version("vitruvius"), "python": platform.python_version(), **versions} | {
         "machine": platform.machine(),
@@ -134,7 +135,7 @@ def environment(packages: tuple[str, ...] = ("torch", "numpy", "safetensors"), *
 
 
 def _resumed(folder: Path, asked: C) -> C:
-    """The recorded config; what the new call changes beyond `MAY_DIFFER` is refused by name."""
+    """Return the recorded config; refuse by name what the new call changes beyond `MAY_DIFFER`."""
     recorded = files.read_json(folder / "config.json")
     defaults = type(asked)().model_dump(mode="json")
     wanted = asked.model_dump(mode="json")
@@ -159,29 +160,29 @@ def _check_name(name: str) -> None:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """The kernel's lock on a folder, freed even by kill -9; the refusal names who holds it."""
+    """Lock a folder or name the process that holds it; the system frees the lock of a killed process."""
+    holder = folder / ".holder"  # a file of its own: Windows cannot read a locked one
     try:
-        file = open(folder / ".lock", "a+")  # noqa: SIM115 - held by the `with` below
+        lock = FileLock(folder / ".lock", timeout=0, thread_local=False).acquire()
+    except Timeout:
+        raise UserError(f"{folder} is in use by {_holder(holder)}") from None
     except OSError as error:
         raise UserError(f"cannot write into {folder}: {reason(error)}") from error
-    with file:
+    with lock:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise UserError(f"{folder} is in use by {_holder(folder)}") from None
-        try:
-            file.truncate(0)
-            file.write(json.dumps({"pid": os.getpid(), "host": socket.gethostname()}))
-            file.flush()
+            holder.write_text(json.dumps({"pid": os.getpid(), "host": socket.gethostname()}))
         except OSError as error:
             raise WorkFailed(f"cannot write into {folder}: {reason(error)}") from error
-        yield
-
-
-def _holder(folder: Path) -> str:
-    for _ in range(20):  # whoever won the lock a moment ago is still writing its name
         try:
-            return "process {pid} on {host}".format(**json.loads((folder / ".lock").read_text()))
+            yield
+        finally:
+            holder.unlink(missing_ok=True)
+
+
+def _holder(path: Path) -> str:
+    for _ in range(20):  # the process that has just got the lock may still be writing its name
+        try:
+            return "process {pid} on {host}".format(**json.loads(path.read_text()))
         except (OSError, ValueError):
             time.sleep(0.01)
     return "another process"

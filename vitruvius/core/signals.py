@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM as a wish that the work answers at its next safe point."""
+"""Turn Ctrl-C and SIGTERM into a request that the work checks at its next safe point."""
 
 import signal
 import threading
@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from types import FrameType
 
 
-class Stop:
-    """Which signal asked for an end, if any."""
+class StopRequest:
+    """The signal that asked the work to stop; false while there is none."""
 
     def __init__(self) -> None:
         self.signal: int | None = None
@@ -18,11 +18,11 @@ class Stop:
 
 
 @contextmanager
-def on_signals() -> Iterator[Stop]:
-    """Collect the first SIGINT or SIGTERM; a second one ends the program at once, as usual."""
-    stop = Stop()
+def on_signals() -> Iterator[StopRequest]:
+    """Note the first SIGINT or SIGTERM; a second one ends the program at once, as usual."""
+    stop = StopRequest()
     if threading.current_thread() is not threading.main_thread():
-        yield stop  # only the main thread may handle signals; a server stops its work by other means
+        yield stop  # only the main thread may handle signals
         return
 
     def ask(number: int, frame: FrameType | None) -> None:

@@ -1,15 +1,16 @@
 """Data sets: functions that return a `Dataset`. A member is one function, named like its file.
 
-Laws, tested over the folder: shapes agree with `shape`, labels lie in range, the splits are disjoint, the same seed
-gives the same data, and bytes read from disk are verified by checksum where one is known.
+Laws, tested over the folder: shapes agree with `shape`, labels lie in range, the splits are disjoint, the
+same seed gives the same data, and bytes read from disk are verified by checksum where one is known.
 
-Every member takes `validation` (how many training samples are put aside; None = the member's default) and `seed`.
-A name may carry an argument after a colon: `folder:PATH`, `noise:3x32x32`, `cifar:100`.
+Every member takes `validation` (how many training samples are put aside; None = the member's default) and
+`seed`. A name may carry an argument after a colon: `folder:PATH`, `noise:3x32x32`, `cifar:100`.
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
@@ -19,12 +20,14 @@ from vitruvius.core.config import Part
 from vitruvius.core.errors import UserError, VitruviusError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from torch import Tensor
 
 
 @dataclass(frozen=True)
 class Split:
-    """Samples in memory: pictures as uint8 (B, C, H, W), or float32 of any shape; with labels if there are any."""
+    """Samples in memory: pictures as uint8 (B, C, H, W), or float32 of any shape; with or without labels."""
 
     x: "Tensor"
     y: "Tensor | None"  # int64 (B,)
@@ -35,7 +38,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A data set in memory with its three parts, and where it came from."""
+    """A data set in memory with its three splits and its origin."""
 
     name: str  # 'mnist', 'fashion_mnist (mini)', ...: results print it
     train: Split
@@ -44,23 +47,22 @@ class Dataset:
     classes: tuple[str, ...]  # empty without labels
     mean: tuple[
         float, ...
-    ] = ()  # of the training pixels in 0..1, one per channel; empty for float32, used as it is
+    ] = ()  # of the training pixels in 0..1, per channel; empty: floats, used as they are
     std: tuple[float, ...] = ()
     source: str = ""  # what was read: files, counts, 'full' or 'mini'
     sha256: str = ""  # of everything that was read, or of the drawn numbers
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of one sample."""
+        """Return the shape of one sample."""
         return tuple(self.train.x.shape[1:])
 
     def class_counts(self) -> dict[str, int]:
-        """How many training samples each class has; empty without labels."""
-        if self.train.y is None:
+        """Return the number of training samples of each class; empty without labels."""
+        if self.train.y is None or not self.classes:
             return {}
-        return dict(
-            zip(self.classes, self.train.y.bincount(minlength=len(self.classes)).tolist(), strict=True)
-        )
+        counts = self.train.y.bincount(minlength=len(self.classes)).tolist()
+        return dict(zip(self.classes, counts, strict=True))
 
 
 class DataChoice(Part):
@@ -68,7 +70,7 @@ class DataChoice(Part):
 
     group: ClassVar[str] = "data"
     data: str = "mnist"
-    """A data set: mnist, fashion_mnist, cifar, folder:PATH, ... (see `vitruvius list datasets`) or ./mine.py:name."""
+    """A data set: mnist, cifar, folder:PATH, ... (see `vitruvius list datasets`) or ./mine.py:name."""
     data_dir: str | None = None
     """Where to look for its files first."""
     validation: Annotated[int, Field(ge=0)] | None = None
@@ -80,7 +82,7 @@ class DataChoice(Part):
 
 
 def get(name: str, *, data_dir: str | None = None, validation: int | None = None, seed: int = 0) -> Dataset:
-    """The data set of that name, `NAME` or `NAME:ARGUMENT`, read or drawn; or the user's own, `./mine.py:NAME`."""
+    """Read or draw the data set `NAME` or `NAME:ARGUMENT`, or the user's own, `./mine.py:NAME`."""
     if seed < 0:
         raise UserError(f"seed {seed}: choose 0 or more")
     member, _, argument = name.partition(":")
@@ -107,8 +109,22 @@ def get(name: str, *, data_dir: str | None = None, validation: int | None = None
     return made
 
 
+def read_image(path: Path, side: int) -> "NDArray[np.uint8]":
+    """Read a PNG or JPEG file as bytes (1, side, side) if it is greyscale, else (3, side, side)."""
+    from vitruvius.datasets import _images
+
+    return _images.decode(_images.read(path), side)
+
+
+def stratified_order(labels: Sequence[Hashable], seed: int) -> list[int]:
+    """Return all indices in a random order whose every prefix holds the classes in proportion."""
+    from vitruvius.datasets import _splits
+
+    return _splits.stratified_order(labels, seed)
+
+
 def _usage(member: str, make: Callable[..., Dataset]) -> str:
-    """How a member is asked for: `mnist`, `cifar or cifar:CLASSES`, `folder:PATH`."""
+    """Return how a member is written: `mnist`, `cifar or cifar:CLASSES`, `folder:PATH`."""
     for parameter in inspect.signature(make).parameters.values():
         if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
             text = f"{member}:{parameter.name.upper()}"

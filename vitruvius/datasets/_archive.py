@@ -1,4 +1,4 @@
-"""Chosen members of a known .tar.gz, read without unpacking it."""
+"""Read chosen members of a published .tar.gz without unpacking it."""
 
 import tarfile
 import zlib
@@ -22,7 +22,7 @@ class Archive(NamedTuple):
 
 
 def check(path: Path, archive: Archive) -> None:
-    """Refuse a file that is not that archive, by size before a byte is read, then by SHA-256."""
+    """Refuse a file that is not that archive, first by its size, then by its SHA-256."""
     try:
         size = path.stat().st_size
         found = files.sha256(path) if size == archive.size else ""
@@ -35,7 +35,7 @@ def check(path: Path, archive: Archive) -> None:
 
 
 def read(path: Path, archive: Archive, sizes: Mapping[str, int]) -> dict[str, bytearray]:
-    """The content of the members in `sizes`, by file name and in that order; each must have exactly that size."""
+    """Return the content of the members in `sizes`, by file name; each must have exactly that size."""
     check(path, archive)
     contents: dict[str, bytearray] = {}
     try:

@@ -1,15 +1,15 @@
-"""Downloads that end whole and checked, or not at all; broken ones continue where they stopped."""
+"""Verified downloads: a file appears only when it is complete; an interrupted download is continued."""
 
-import fcntl
 import logging
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
+
+from filelock import FileLock
 
 from vitruvius.core.errors import UserError, WorkFailed, reason
 
@@ -22,14 +22,14 @@ log = logging.getLogger(__name__)
 
 
 def fetch(url: str, target: Path, check: Callable[[Path], object], limit: int) -> None:
-    """Download to `target` unless it is there: at most `limit` bytes, and only if `check` does not refuse them.
+    """Download to `target` unless it exists: at most `limit` bytes, which `check` must not refuse.
 
-    The bytes go to `<target>.part`, which a later call continues; a kernel lock beside it makes other processes wait.
+    The bytes go to `<target>.part`, which a later call continues; a lock file makes other processes wait.
     """
     part = target.with_name(target.name + ".part")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(target.with_name(target.name + ".lock")):
+        with FileLock(target.with_name(target.name + ".lock")):
             if not target.exists():
                 log.info("downloading %s to %s", url, target)
                 _fetch_part(url, part, check, limit)
@@ -39,7 +39,7 @@ def fetch(url: str, target: Path, check: Callable[[Path], object], limit: int) -
 
 
 def _fetch_part(url: str, part: Path, check: Callable[[Path], object], limit: int) -> None:
-    """Bring the part to its full length and check it; a continued part that fails is fetched once more from zero."""
+    """Complete the part and check it; a continued part that fails is downloaded once more from zero."""
     while True:
         is_new = not part.exists()
         _receive(url, part, limit)
@@ -53,7 +53,7 @@ def _fetch_part(url: str, part: Path, check: Callable[[Path], object], limit: in
 
 
 def _receive(url: str, part: Path, limit: int) -> None:
-    """Append what is missing, with a few new attempts after broken connections."""
+    """Append the missing bytes, with a few new attempts after broken connections."""
     for pause in (*PAUSES, None):
         try:
             _append(url, part, limit)
@@ -62,14 +62,14 @@ def _receive(url: str, part: Path, limit: int) -> None:
             is_refused = isinstance(error, HTTPError) and error.code < 500
             if is_refused or pause is None:
                 raise WorkFailed(
-                    f"could not download {url}: {error}; the next call continues where this one stopped, or put "
-                    f"the file into {part.parent} yourself"
+                    f"could not download {url}: {error}; the next call continues where this one stopped, "
+                    f"or put the file into {part.parent} yourself"
                 ) from error
             time.sleep(pause)
 
 
 def _append(url: str, part: Path, limit: int) -> None:
-    """One request for the bytes that the part does not hold yet."""
+    """Request the bytes that the part does not hold yet."""
     have = part.stat().st_size if part.exists() else 0
     headers = {"User-Agent": "vitruvius", "Accept-Encoding": "identity"} | (
         {"Range": f"bytes={have}-"} if have else {}
@@ -78,7 +78,7 @@ def _append(url: str, part: Path, limit: int) -> None:
         response = urlopen(Request(url, headers=headers), timeout=TIMEOUT)
     except HTTPError as error:
         error.close()
-        if have and error.code == 416:  # nothing lies behind what is there
+        if have and error.code == 416:  # the part is complete
             return
         raise
     except OSError as error:
@@ -98,7 +98,7 @@ def _append(url: str, part: Path, limit: int) -> None:
 
 
 def _chunks(response: HTTPResponse) -> Iterator[bytes]:
-    """The body piece by piece; whatever breaks it off, a silent early end included, is a ConnectionError."""
+    """Yield the body in chunks; any interruption, also a silent early end, is a ConnectionError."""
     try:
         while chunk := response.read(CHUNK):
             yield chunk
@@ -106,11 +106,3 @@ def _chunks(response: HTTPResponse) -> Iterator[bytes]:
         raise ConnectionError(f"the connection broke: {error}") from error
     if response.length:
         raise ConnectionError(f"the connection broke {response.length:,} bytes before the end")
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Hold the kernel's lock on a file, waiting for it; a killed process frees it."""
-    with open(path, "a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield

@@ -1,4 +1,4 @@
-"""The idx format of MNIST: unsigned bytes with their sizes in front, plain or gzipped, read without trusting them.
+"""A safe reader of the idx format of MNIST: a header with the sizes, then unsigned bytes; plain or gzipped.
 
 bytes 0-1   zero
 byte  2     the type; 0x08, unsigned bytes, is the only one read here
@@ -26,7 +26,7 @@ GZIP_MAGIC = b"\x1f\x8b"
 
 
 def read(path: Path, *, limit: int = LIMIT, sha256: str = "") -> NDArray[np.uint8]:
-    """The array in an idx file, after comparing its raw bytes with `sha256` if one is given.
+    """Read the array in an idx file; its raw bytes are compared with `sha256` if one is given.
 
     Never more than `limit` bytes and never more than the file declares are inflated.
     """
@@ -41,13 +41,14 @@ def read(path: Path, *, limit: int = LIMIT, sha256: str = "") -> NDArray[np.uint
     digest.update(data)
     if sha256 and digest.hexdigest() != sha256:
         raise UserError(
-            f"{path}: damaged or not the original: the SHA-256 of its content is {digest.hexdigest()}, not {sha256}"
+            f"{path}: damaged or not the original: the SHA-256 of its content is {digest.hexdigest()}, "
+            f"not {sha256}"
         )
     return np.frombuffer(data, np.uint8).reshape(sizes)
 
 
 def _opened(path: Path) -> gzip.GzipFile | BufferedReader:
-    """The file's content, inflated if it is gzipped, whatever its name says (browsers inflate and keep the name)."""
+    """Open a file, inflating it if it is gzipped, whatever its name (browsers inflate and keep the name)."""
     with open(path, "rb") as file:
         magic = file.read(2)
     return gzip.open(path, "rb") if magic == GZIP_MAGIC else open(path, "rb")
@@ -69,7 +70,7 @@ def _header(path: Path, file: gzip.GzipFile | BufferedReader) -> tuple[bytes, tu
 
 
 def _data(path: Path, file: gzip.GzipFile | BufferedReader, sizes: tuple[int, ...], limit: int) -> bytearray:
-    """Exactly as many bytes as the sizes say; the buffer grows with what is there, not with what is declared."""
+    """Read exactly the declared bytes; the buffer grows with what is there, not with what is declared."""
     total, start = math.prod(sizes), 4 + 4 * len(sizes)
     shape = " x ".join(map(str, sizes))
     if not 0 < total <= limit:

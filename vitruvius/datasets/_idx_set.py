@@ -1,4 +1,4 @@
-"""A set of four idx files: images and labels for training and for testing."""
+"""A data set of four idx files: images and labels for training and for testing."""
 
 import hashlib
 from pathlib import Path
@@ -23,19 +23,17 @@ LIMIT = 60_000 * 28 * 28
 
 
 class Known(NamedTuple):
-    """What is known about a set before it is read."""
+    """The published facts about a data set, known before it is read."""
 
     name: str
     classes: tuple[str, ...]
-    sha256: tuple[
-        str, ...
-    ]  # of the raw bytes of each of FILES: the same for plain, gzipped and repacked copies
+    sha256: tuple[str, ...]  # of the raw bytes of FILES: the same for plain, gzipped and repacked copies
     validation: int  # how many training images are put aside by default
     part: str = "full"  # or 'mini'
 
 
 def spellings(name: str) -> tuple[str, ...]:
-    """How one of FILES may be called on disk.
+    """Return the names that one of FILES may have on disk.
 
     >>> spellings("t10k-labels-idx1-ubyte")[:2]
     ('t10k-labels-idx1-ubyte.gz', 't10k-labels-idx1-ubyte')
@@ -44,7 +42,7 @@ def spellings(name: str) -> tuple[str, ...]:
 
 
 def load(known: Known, paths: list[Path], validation: int | None) -> Dataset:
-    """The set in those four files, each compared with its checksum; `validation` images are put aside by position."""
+    """Load a data set from its four files, verified by checksum; split off the validation images."""
     arrays = [
         _idx.read(path, limit=LIMIT, sha256=sha256) for path, sha256 in zip(paths, known.sha256, strict=True)
     ]
@@ -60,7 +58,8 @@ def load(known: Known, paths: list[Path], validation: int | None) -> Dataset:
         classes=known.classes,
         mean=mean,
         std=std,
-        source=f"{known.part}: {len(arrays[0]):,} training and {len(arrays[2]):,} test images from {paths[0].parent}",
+        source=f"{known.part}: {len(arrays[0]):,} training and {len(arrays[2]):,} test images "
+        f"from {paths[0].parent}",
         sha256=hashlib.sha256("".join(known.sha256).encode()).hexdigest(),
     )
 
@@ -68,7 +67,7 @@ def load(known: Known, paths: list[Path], validation: int | None) -> Dataset:
 def _labelled(
     path: Path, images: NDArray[np.uint8], labels: NDArray[np.uint8], classes: int
 ) -> tuple[Tensor, Tensor]:
-    """Images (B, 1, H, W) with their labels (B,), if they belong together."""
+    """Return images (B, 1, H, W) and labels (B,); refuse them if they do not belong together."""
     if images.ndim != 3 or labels.ndim != 1:
         raise UserError(f"{path}: images have 3 dimensions and labels 1, not {images.ndim} and {labels.ndim}")
     if len(images) != len(labels):

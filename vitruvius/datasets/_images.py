@@ -1,4 +1,4 @@
-"""One picture from untrusted bytes: PNG or JPEG, its size read before it is decoded, resized, as unsigned bytes."""
+"""Decode an untrusted PNG or JPEG: its size is checked before it is decoded, then it is resized."""
 
 import io
 import warnings
@@ -18,7 +18,7 @@ GREY = ("1", "L", "LA", "I", "I;16", "I;16B")
 
 
 def read(path: Path) -> bytes:
-    """The bytes of a plain file, at most FILE_LIMIT."""
+    """Read a plain file of at most FILE_LIMIT bytes."""
     try:
         if not path.is_file():
             raise UserError("not a plain file")
@@ -32,9 +32,9 @@ def read(path: Path) -> bytes:
 
 
 def decode(data: bytes, side: int) -> NDArray[np.uint8]:
-    """The picture as (1, side, side) if it is greyscale, else (3, side, side); its proportions are not kept.
+    """Return the picture as (1, side, side) if it is greyscale, else (3, side, side), stretched to a square.
 
-    Transparency is dropped, and a camera's note on which way is up is followed.
+    Transparency is dropped; the EXIF orientation is applied.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Pillow's remarks on harmless metadata
@@ -64,7 +64,7 @@ def _pixels(image: Image.Image, side: int) -> NDArray[np.uint8]:
 
 
 def _grey(image: Image.Image) -> Image.Image:
-    """Eight bits per pixel; Pillow's own conversion of 16-bit greys would clip them all to white."""
+    """Convert to 8 bits per pixel; Pillow's own conversion would clip 16-bit greys to white."""
     if image.mode.startswith("I"):
         return Image.fromarray((np.asarray(image).astype(np.int64).clip(0, 65535) >> 8).astype(np.uint8))
     return image.convert("L")

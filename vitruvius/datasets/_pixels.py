@@ -1,4 +1,4 @@
-"""Samples in memory: whether they fit, and the mean and deviation of their pixels.
+"""Pixels in memory: whether they fit, their mean and their standard deviation.
 
 Shapes: B samples, C channels, H height, W width.
 """
@@ -17,12 +17,13 @@ def refuse_if_too_big(what: str, need: int) -> None:
     have = cost.memory_bytes()
     if need > have // 2:
         raise UserError(
-            f"{what} would need {need / 2**30:,.1f} GiB, more than half of this machine's {have / 2**30:,.1f} GiB"
+            f"{what} would need {need / 2**30:,.1f} GiB, more than half of this machine's "
+            f"{have / 2**30:,.1f} GiB"
         )
 
 
 def mean_std(x_BCHW: Tensor) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Mean and standard deviation of the pixels of each channel, scaled to 0..1.
+    """Return mean and standard deviation of the pixels of each channel, scaled to 0..1.
 
     Counting the 256 values is exact in integers and twice as fast as summing floats.
 

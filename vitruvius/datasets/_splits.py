@@ -1,4 +1,4 @@
-"""Cutting samples into parts: by position, or by seed with every class in proportion."""
+"""Splitting samples: by position, or in a random order with every class in proportion."""
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
@@ -11,13 +11,13 @@ from vitruvius.datasets import Split
 
 
 def put_aside(x: Tensor, y: Tensor | None, validation: int | None, default: int) -> tuple[Split, Split]:
-    """Training and validation samples: the last `validation` by position are put aside; no memory is copied."""
+    """Split off the last `validation` samples; no memory is copied."""
     cut = len(x) - checked(validation, default, len(x))
     return Split(x[:cut], None if y is None else y[:cut]), Split(x[cut:], None if y is None else y[cut:])
 
 
 def checked(validation: int | None, default: int, available: int) -> int:
-    """How many samples to put aside: as many as asked for, if some are left to train on."""
+    """Return the number of validation samples; refuse one that leaves nothing to train on."""
     number = default if validation is None else validation
     if not 0 <= number < available:
         raise UserError(
@@ -26,22 +26,23 @@ def checked(validation: int | None, default: int, available: int) -> int:
     return number
 
 
-def shuffled(labels: Sequence[Hashable], seed: int) -> list[int]:
-    """Positions in a random order whose every prefix holds the classes in proportion, as near as whole samples go.
+def stratified_order(labels: Sequence[Hashable], seed: int) -> list[int]:
+    """Return all indices in a random order whose every prefix holds the classes in proportion.
 
-    Each sample gets the place (i + 1/2) / n among the n of its class, in random order, and the places are sorted.
+    In random order, the i-th of the n samples of a class gets the key (i + 1/2) / n; then the keys are
+    sorted.
 
-    >>> order = shuffled([0] * 90 + [1] * 10, seed=0)
+    >>> order = stratified_order([0] * 90 + [1] * 10, seed=0)
     >>> sum(position >= 90 for position in order[:20])
     2
     """
     random = np.random.default_rng(seed)
     seen: Counter[Hashable] = Counter()
     sizes = Counter(labels)
-    place = {}
+    key = {}
     for position in random.permutation(len(labels)).tolist():
         label = labels[position]
-        place[position] = (seen[label] + 0.5) / sizes[label]
+        key[position] = (seen[label] + 0.5) / sizes[label]
         seen[label] += 1
-    # equal places stay in the order of the permutation, so no class is favoured
-    return sorted(place, key=lambda position: place[position])
+    # equal keys stay in the order of the permutation, so no class is favoured
+    return sorted(key, key=lambda position: key[position])

@@ -1,4 +1,4 @@
-"""The layouts of a folder of pictures: parts with classes, classes alone, or pictures alone."""
+"""The layouts of a folder of pictures: splits with classes, classes alone, or pictures alone."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -10,16 +10,17 @@ SUFFIXES = (".png", ".jpg", ".jpeg")
 
 
 class Picture(NamedTuple):
-    """A file that must be a picture, and the class whose folder it lies in ('' in a flat folder)."""
+    """A picture file and its class, the name of its folder ('' in a flat folder)."""
 
     path: Path
     kind: str
 
 
 def parts(root: Path) -> dict[str, list[Picture]]:
-    """The pictures of `train`, `validation` and `test`, or of `all` if the resolved folder is not divided.
+    """Return the pictures of `train`, `validation` and `test`, or of `all` if the folder is not divided.
 
-    Hidden files are left out; every other file in a folder of pictures counts as one, so that none is lost silently.
+    Hidden files are left out; every other file in a folder of pictures counts as one, so that none is lost
+    silently.
     """
     try:
         if not root.is_dir():
@@ -32,7 +33,7 @@ def parts(root: Path) -> dict[str, list[Picture]]:
 
 
 def _divided(root: Path) -> dict[str, list[Picture]]:
-    """The pictures of each part; nothing else may lie beside `train`, or a class of that name would be misread."""
+    """Return the pictures of each split; other folders beside `train` are refused: it could be a class."""
     beside = [entry for entry in _visible(root, root) if entry.name not in PARTS]
     odd = [entry.name for entry in beside if entry.is_dir() or entry.suffix.lower() in SUFFIXES]
     if odd:
@@ -75,19 +76,19 @@ def _check_same_classes(root: Path, part: str, pictures: list[Picture], train: l
 
 
 def _visible(folder: Path, root: Path) -> list[Path]:
-    """The entries of a folder by name, without hidden ones."""
+    """Return the entries of a folder without hidden ones, sorted by name."""
     entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
     return [_inside(entry, root) for entry in entries]
 
 
 def _inside(entry: Path, root: Path) -> Path:
-    """The entry itself; a link that leads out of the root is refused."""
+    """Return the entry; refuse a link that leads out of the root."""
     if entry.is_symlink() and not entry.resolve().is_relative_to(root):
         raise UserError(f"folder {root}: {entry.relative_to(root)} is a link that leads out of the folder")
     return entry
 
 
 def some(names: list[str]) -> str:
-    """At most ten names, and how many more there are."""
+    """List at most ten names and the number of the others."""
     more = f" and {len(names) - 10:,} more" if len(names) > 10 else ""
     return ", ".join(names[:10]) + more

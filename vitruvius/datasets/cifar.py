@@ -1,8 +1,8 @@
 """Small colour pictures, 50,000 + 10,000 of 32x32 pixels (Krizhevsky 2009), from the official binary files.
 
-A record is one label byte (CIFAR-100: a coarse, then a fine label) and 3,072 bytes of red, green and blue planes.
-The archive is compared with its SHA-256. For the unpacked files no checksum was published: their exact sizes, the
-label range and the exact balance of the classes are verified instead.
+A record is one label byte (CIFAR-100: a coarse, then a fine label) and 3,072 bytes of red, green and blue
+planes. The archive is compared with its SHA-256. For the unpacked files no checksum was published: their
+exact sizes, the label range and the exact balance of the classes are verified instead.
 """
 
 import hashlib
@@ -15,25 +15,25 @@ import torch
 from numpy.typing import NDArray
 
 from vitruvius.core.errors import UserError, reason, unknown
-from vitruvius.datasets import Dataset, Split, _archive, _download, _pixels, _places, _splits
+from vitruvius.datasets import Dataset, Split, _archive, _download, _paths, _pixels, _splits
 
 HOST = "https://www.cs.toronto.edu/~kriz"
 PIXELS = 3 * 32 * 32
 VALIDATION = 5_000
 TEN = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 HUNDRED = """
-apple aquarium_fish baby bear beaver bed bee beetle bicycle bottle bowl boy bridge bus butterfly camel can castle
-caterpillar cattle chair chimpanzee clock cloud cockroach couch crab crocodile cup dinosaur dolphin elephant flatfish
-forest fox girl hamster house kangaroo keyboard lamp lawn_mower leopard lion lizard lobster man maple_tree motorcycle
-mountain mouse mushroom oak_tree orange orchid otter palm_tree pear pickup_truck pine_tree plain plate poppy porcupine
-possum rabbit raccoon ray road rocket rose sea seal shark shrew skunk skyscraper snail snake spider squirrel streetcar
-sunflower sweet_pepper table tank telephone television tiger tractor train trout tulip turtle wardrobe whale
-willow_tree wolf woman worm
+apple aquarium_fish baby bear beaver bed bee beetle bicycle bottle bowl boy bridge bus butterfly camel can
+castle caterpillar cattle chair chimpanzee clock cloud cockroach couch crab crocodile cup dinosaur dolphin
+elephant flatfish forest fox girl hamster house kangaroo keyboard lamp lawn_mower leopard lion lizard lobster
+man maple_tree motorcycle mountain mouse mushroom oak_tree orange orchid otter palm_tree pear pickup_truck
+pine_tree plain plate poppy porcupine possum rabbit raccoon ray road rocket rose sea seal shark shrew skunk
+skyscraper snail snake spider squirrel streetcar sunflower sweet_pepper table tank telephone television tiger
+tractor train trout tulip turtle wardrobe whale willow_tree wolf woman worm
 """
 
 
 class Layout(NamedTuple):
-    """How one of the two sets is laid out on disk."""
+    """The files of one of the two data sets."""
 
     classes: tuple[str, ...]
     folder: str
@@ -42,7 +42,7 @@ class Layout(NamedTuple):
     archive: _archive.Archive
 
     def bytes_of(self, file: str) -> int:
-        """The exact size of one file."""
+        """Return the exact size of one file."""
         return self.files[file] * (self.label_bytes + PIXELS)
 
 
@@ -109,24 +109,24 @@ def cifar(
 
 
 def _contents(layout: Layout, data_dir: str | None) -> tuple[dict[str, bytearray], Path]:
-    """The bytes of each file and where they were: unpacked files first, then the archive, then the network."""
-    folders = _places.folders("cifar", (layout.folder, "cifar"), data_dir=data_dir)
+    """Return the bytes of each file and their path: unpacked files, else the archive, else a download."""
+    folders = _paths.folders("cifar", (layout.folder, "cifar"), data_dir=data_dir)
     names = [(file,) for file in layout.files]
-    unpacked = _places.find(folders, names)
+    unpacked = _paths.find(folders, names)
     if unpacked is not None:
         return {path.name: _read(path, layout.bytes_of(path.name)) for path in unpacked}, unpacked[0].parent
-    archive_folders = _places.folders("cifar", ("", "cifar"), data_dir=data_dir)
-    archives = _places.find(archive_folders, [(layout.archive.name,)])
-    if archives is None and (data_dir is not None or _places.offline()):
+    archive_folders = _paths.folders("cifar", ("", "cifar"), data_dir=data_dir)
+    archives = _paths.find(archive_folders, [(layout.archive.name,)])
+    if archives is None and (data_dir is not None or _paths.offline()):
         hint = f"the archive {layout.archive.name} of {HOST}/cifar.html (binary version) will do as it is"
-        raise _places.not_found("cifar", list(dict.fromkeys(folders + archive_folders)), names, hint)
+        raise _paths.not_found("cifar", list(dict.fromkeys(folders + archive_folders)), names, hint)
     path = archives[0] if archives else _downloaded(layout.archive)
     sizes = {f"{layout.folder}/{file}": layout.bytes_of(file) for file in layout.files}
     return _archive.read(path, layout.archive, sizes), path
 
 
 def _downloaded(archive: _archive.Archive) -> Path:
-    path = _places.cache("cifar") / archive.name
+    path = _paths.cache("cifar") / archive.name
     _download.fetch(f"{HOST}/{archive.name}", path, partial(_archive.check, archive=archive), archive.size)
     return path
 
@@ -142,7 +142,7 @@ def _read(path: Path, size: int) -> bytearray:
 
 
 def _records(where: str, content: bytearray, layout: Layout) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """The images (B, 3, 32, 32) of one file with their labels (B,): the last label byte is the finest."""
+    """Return the images (B, 3, 32, 32) and labels (B,) of one file; the last label byte is the fine label."""
     records = np.frombuffer(content, np.uint8).reshape(-1, layout.label_bytes + PIXELS)
     labels = records[:, layout.label_bytes - 1].astype(np.int64)
     if labels.max() >= len(layout.classes):

@@ -1,18 +1,18 @@
 """Zalando's clothes, 60,000 + 10,000 of 28x28 pixels (Xiao et al. 2017); `fashion_mnist:mini` ships.
 
-The full set is looked for in the data folder, $VITRUVIUS_DATA, the places of Debian and Keras and the cache, and is
-downloaded if the network may be used.
+The full set is looked for in the data folder, $VITRUVIUS_DATA, the folders of Debian and Keras and the cache,
+and is downloaded if the network may be used.
 """
 
 from functools import partial
 from pathlib import Path
 
 from vitruvius.core.errors import unknown
-from vitruvius.datasets import Dataset, _download, _idx, _idx_set, _places
+from vitruvius.datasets import Dataset, _download, _idx, _idx_set, _paths
 
 SHIPPED = Path(__file__).parent / "fashion_mnist_mini"
 MIRROR = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com"
-KNOWN_PLACES = ("/usr/share/datasets/fashion-mnist", "~/.keras/datasets/fashion-mnist")
+KNOWN_FOLDERS = ("/usr/share/datasets/fashion-mnist", "~/.keras/datasets/fashion-mnist")
 PARTS = ("full", "mini", "any")
 CLASSES = (
     "T-shirt/top",
@@ -54,29 +54,29 @@ MINI = _idx_set.Known(
 def fashion_mnist(
     part: str = "full", *, data_dir: str | None = None, validation: int | None = None, seed: int = 0
 ) -> Dataset:
-    """Fashion-MNIST: `full`, `mini` (100 images of each class per split), or `any`: full if it is there, else mini.
+    """Load Fashion-MNIST: `full`, `mini` (100 images per class and split), or `any`: full if found or mini.
 
     55,000 / 5,000 / 10,000 (mini: 800 / 200 / 1,000) by position, so `seed` changes nothing.
     """
     if part not in PARTS:
         raise unknown("part of fashion_mnist", part, PARTS)
     names = [_idx_set.spellings(name) for name in _idx_set.FILES]
-    folders = _places.folders(
-        "fashion_mnist", ("FashionMNIST/raw", "fashion-mnist", "fashion_mnist"), KNOWN_PLACES, data_dir
+    folders = _paths.folders(
+        "fashion_mnist", ("FashionMNIST/raw", "fashion-mnist", "fashion_mnist"), KNOWN_FOLDERS, data_dir
     )
-    paths = None if part == "mini" else _places.find(folders, names)
+    paths = None if part == "mini" else _paths.find(folders, names)
     if paths is not None:
         return _idx_set.load(FULL, paths, validation)
     if part == "mini" or (part == "any" and data_dir is None):
         return _idx_set.load(MINI, [SHIPPED / f"{name}.gz" for name in _idx_set.FILES], validation)
-    if data_dir is not None or _places.offline():
-        raise _places.not_found("fashion_mnist", folders, names, "fashion_mnist:mini ships with the package")
+    if data_dir is not None or _paths.offline():
+        raise _paths.not_found("fashion_mnist", folders, names, "fashion_mnist:mini ships with the package")
     return _idx_set.load(FULL, _downloaded(), validation)
 
 
 def _downloaded() -> list[Path]:
-    """The four files in the cache, fetched from the public mirror and compared with their checksums."""
-    paths = [_places.cache("fashion_mnist") / f"{name}.gz" for name in _idx_set.FILES]
+    """Download the four files from the public mirror into the cache and compare them with their checksums."""
+    paths = [_paths.cache("fashion_mnist") / f"{name}.gz" for name in _idx_set.FILES]
     for path, sha256 in zip(paths, FULL.sha256, strict=True):
         check = partial(_idx.read, limit=_idx_set.LIMIT, sha256=sha256)
         _download.fetch(f"{MIRROR}/{path.name}", path, check, _idx_set.LIMIT)

@@ -1,8 +1,8 @@
 """Your own pictures, PNG and JPEG: `folder:PATH` or, for sides of 64 instead of 32 pixels, `folder:PATH@64`.
 
-PATH holds `train`, `val` (or `validation`) and `test` with a folder per class in each; or the folders of the classes,
-which are then divided by the seed; or pictures without labels. Classes are numbered by their sorted names. A folder
-whose own name ends in @NUMBER is written with a second one: `folder:pictures@2024@32`.
+PATH holds `train`, `val` (or `validation`) and `test` with a folder per class in each; or the folders of the
+classes, which are then divided by the seed; or pictures without labels. Classes are numbered by their sorted
+names. A folder whose own name ends in @NUMBER is written with a second one: `folder:pictures@2024@32`.
 """
 
 import hashlib
@@ -14,25 +14,25 @@ import torch
 from torch import Tensor
 
 from vitruvius.core.errors import UserError
-from vitruvius.datasets import Dataset, Split, _images, _pixels, _places, _splits, _tree
+from vitruvius.datasets import Dataset, Split, _images, _paths, _pixels, _splits, _tree
 from vitruvius.datasets._tree import Picture
 
 SIDE, LARGEST_SIDE = 32, 4096
-SHARE = 0.1
-"""How much of an undivided set is validation, and how much is test."""
+FRACTION = 0.1
+"""Fraction of an undivided set for validation, and for test."""
 
 
 def folder(
     path: str, *, data_dir: str | None = None, validation: int | None = None, seed: int = 0
 ) -> Dataset:
-    """The pictures under a path (relative to `data_dir` if one is given), resized to squares, in memory as bytes.
+    """Load the pictures below a path (relative to `data_dir` if one is given), resized to squares.
 
-    An undivided set gives a tenth each to validation and test, chosen by `seed` in proportion to the classes; `train`
-    gives a tenth to validation if there is no `val`. Without a `test` the test part of a divided set is empty.
-    The pictures have three channels unless all of them are grey.
+    An undivided set gives a tenth each to validation and test, chosen by `seed` in proportion to the classes;
+    `train` gives a tenth to validation if there is no `val`. Without a `test` the test part of a divided set
+    is empty. The pictures have three channels unless all of them are grey.
     """
     name, side = _side(path)
-    root = (_places.at_home(data_dir or ".") / _places.at_home(name)).resolve()
+    root = (_paths.expand_home(data_dir or ".") / _paths.expand_home(name)).resolve()
     parts = _divided(_tree.parts(root), validation, seed)
     classes = _classes(root, parts)
     pictures = [picture for part in parts for picture in part]
@@ -58,7 +58,7 @@ def folder(
 
 
 def _side(path: str) -> tuple[str, int]:
-    """The path and the side in pixels.
+    """Split the argument into the path and the side in pixels.
 
     >>> _side("pets@64"), _side("me@home")
     (('pets', 64), ('me@home', 32))
@@ -73,23 +73,23 @@ def _side(path: str) -> tuple[str, int]:
 
 
 def _divided(parts: dict[str, list[Picture]], validation: int | None, seed: int) -> list[list[Picture]]:
-    """The pictures for training, validation and test; what the folders do not divide is divided by the seed."""
+    """Return the pictures for training, validation and test; split at random what no folder divides."""
     if "validation" in parts and validation is not None:
         raise UserError(
             f"validation {validation}: this folder has its own validation part, leave the number out"
         )
     pool = parts["all"] if "all" in parts else parts["train"]
-    share = round(SHARE * len(pool))
-    tests = share if "all" in parts else 0
-    aside = 0 if "validation" in parts else _splits.checked(validation, share, len(pool) - tests)
-    order = _splits.shuffled([picture.kind for picture in pool], seed)
+    tenth = round(FRACTION * len(pool))
+    tests = tenth if "all" in parts else 0
+    aside = 0 if "validation" in parts else _splits.checked(validation, tenth, len(pool) - tests)
+    order = _splits.stratified_order([picture.kind for picture in pool], seed)
     drawn = [order[tests + aside :], order[tests : tests + aside], order[:tests]]
     train, put_aside, test = ([pool[position] for position in sorted(positions)] for positions in drawn)
     return [train, parts.get("validation", put_aside), parts.get("test", test)]
 
 
 def _classes(root: Path, parts: list[list[Picture]]) -> tuple[str, ...]:
-    """The names of the classes, sorted; each must have a picture to train on."""
+    """Return the sorted class names; refuse a class without a training picture."""
     counts = Counter(picture.kind for part in parts for picture in part)
     trained = {picture.kind for picture in parts[0]}
     missing = [f"'{kind}' ({count} in all)" for kind, count in sorted(counts.items()) if kind not in trained]
@@ -99,7 +99,7 @@ def _classes(root: Path, parts: list[list[Picture]]) -> tuple[str, ...]:
 
 
 def _decoded(root: Path, pictures: list[Picture], side: int) -> tuple[Tensor, str]:
-    """All pictures (B, C, side, side), and a checksum that does not depend on how they were divided."""
+    """Decode all pictures (B, C, side, side); return them and a checksum that is the same for any split."""
     shape = (len(pictures), 3, side, side)
     _pixels.refuse_if_too_big(
         f"folder {root}: {shape[0]:,} pictures of 3 x {side} x {side} bytes", int(np.prod(shape))

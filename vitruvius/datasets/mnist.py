@@ -1,8 +1,8 @@
-"""Handwritten digits, 60,000 + 10,000 of 28x28 pixels (LeCun, Cortes and Burges 1998); ships with the package."""
+"""Handwritten digits, 60,000 + 10,000 of 28x28 pixels (LeCun, Cortes, Burges 1998); part of the package."""
 
 from pathlib import Path
 
-from vitruvius.datasets import Dataset, _idx_set, _places
+from vitruvius.datasets import Dataset, _idx_set, _paths
 
 SHIPPED = Path(__file__).parent / "mnist_files"
 KNOWN = _idx_set.Known(
@@ -23,13 +23,13 @@ def mnist(*, data_dir: str | None = None, validation: int | None = None, seed: i
 
     `validation=6000` keeps 54,000 for training, `validation=0` all 60,000.
     """
-    folders = _places.folders("mnist", ("MNIST/raw", "mnist"), data_dir=data_dir)
+    folders = _paths.folders("mnist", ("MNIST/raw", "mnist"), data_dir=data_dir)
     if data_dir is None:
         folders.append(SHIPPED)
     names = [_idx_set.spellings(name) for name in _idx_set.FILES]
-    paths = _places.find(folders, names)
+    paths = _paths.find(folders, names)
     if paths is None:
-        raise _places.not_found(
+        raise _paths.not_found(
             "mnist", folders, names, "without a data folder the copy in the package is read"
         )
     return _idx_set.load(KNOWN, paths, validation)

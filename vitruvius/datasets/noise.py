@@ -1,4 +1,4 @@
-"""Gaussian pictures with random labels, for scoring without data: `noise:3x32x32`, `noise:3x32x32/100` (classes)."""
+"""Gaussian noise with random labels, for scoring without data: `noise:3x32x32`, `noise:3x32x32/CLASSES`."""
 
 import hashlib
 import re
@@ -16,7 +16,7 @@ SHAPE = re.compile(r"([1-9]\d{0,4})x([1-9]\d{0,4})x([1-9]\d{0,4})(?:/([1-9]\d{0,
 def noise(
     shape: str = "3x32x32", *, data_dir: str | None = None, validation: int | None = None, seed: int = 0
 ) -> Dataset:
-    """Pictures whose pixels are drawn from N(0, 1), used as they are: channels x height x width / classes (10).
+    """Draw pictures whose pixels are N(0, 1), used as they are: channels x height x width / classes (10).
 
     512 / 128 / 128 samples, float32. Nothing is read: `data_dir` changes nothing.
     """

@@ -51,7 +51,7 @@ class Result(records.Result):
     script_exit: int
 
     @property
-    def exit_code(self) -> int:  # type: ignore[override]
+    def exit_code(self) -> int:
         """1 if something is proven wrong, otherwise the script's own."""
         return 1 if any(found.severity == "error" for found in self.findings) else self.script_exit
 

@@ -7,19 +7,18 @@ $\epsilon \sim N(0, I)$.
 import torch
 from torch import Generator, Tensor, nn
 
-from vitruvius.objectives import Batch, Loss
-from vitruvius.objectives._squares import Seen, error_of
+from vitruvius.objectives import Batch, Loss, Seen, reconstruction_loss
 
 
 def denoise(
     model: nn.Module, batch: Batch, generator: Generator | None, *, noise: float = 0.5, l2: float = 0.0
 ) -> Loss:
-    """Squared error of the model's answer to a noisy input; in evaluation the input is clean."""
-    return error_of(model, batch.x, corrupt(batch.x, generator, noise=noise), generator, l2)
+    """Return the squared error of the reconstruction from a noisy input; in evaluation the input is clean."""
+    return reconstruction_loss(model, batch.x, corrupt(batch.x, generator, noise=noise), generator, l2)
 
 
 def corrupt(x: Tensor, generator: Generator | None, *, noise: float = 0.5) -> Seen:
-    """The input with Gaussian noise of deviation `noise` on every entry."""
+    """Add Gaussian noise with standard deviation `noise` to every entry."""
     if generator is None:
         return Seen(x)
     return Seen(x + noise * torch.randn(x.shape, generator=generator).to(x))

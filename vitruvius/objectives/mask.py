@@ -1,8 +1,8 @@
-r"""Reconstruct what is hidden: entries set to zero, or patches left out (He et al. 2022).
+r"""Reconstruct masked input: entries set to zero, or patches left out (He et al. 2022).
 
-An autoencoder of vectors sees each entry as 0 with probability `share`, and
-$L = \frac1B\sum_b\sum_d c_{bd}(x_{bd} - \hat x_{bd})^2$ where $c$ counts all entries, the masked or the visible ones.
-A masked autoencoder of patches never sees the hidden ones; its loss is the mean over pixels and counted patches.
+An autoencoder of vectors sees each entry as 0 with probability `share`, and $L = \frac1B\sum_b\sum_d
+c_{bd}(x_{bd} - \hat x_{bd})^2$ where $c$ counts all entries, the masked or the visible ones. A masked
+autoencoder of patches never sees the hidden ones; its loss is the mean over pixels and counted patches.
 """
 
 from typing import Literal
@@ -11,8 +11,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from vitruvius.nn.masked import MaskedAutoencoder, Plan, hide
-from vitruvius.objectives import Batch, Loss
-from vitruvius.objectives._squares import Seen, error_of, penalty
+from vitruvius.objectives import Batch, Loss, Seen, penalty, reconstruction_loss
 
 Counted = Literal["all", "masked", "visible"]
 
@@ -26,15 +25,17 @@ def mask(
     counted: Counted = "all",
     l2: float = 0.0,
 ) -> Loss:
-    """Squared error of the model's answer to an input with holes; in evaluation nothing is hidden and all count."""
+    """Return the squared error of the reconstruction from a masked input; in evaluation nothing is masked."""
     if isinstance(model, MaskedAutoencoder):
         value = _patch_error(model, batch.x, generator, share, counted)
         return Loss(value + l2 * penalty(model) if l2 and generator is not None else value)
-    return error_of(model, batch.x, corrupt(batch.x, generator, share=share, counted=counted), generator, l2)
+    return reconstruction_loss(
+        model, batch.x, corrupt(batch.x, generator, share=share, counted=counted), generator, l2
+    )
 
 
 def corrupt(x: Tensor, generator: Generator | None, *, share: float = 0.25, counted: Counted = "all") -> Seen:
-    """The input with about `share` of its entries set to zero; the others are not scaled up."""
+    """Set each entry to zero with probability `share`; the others are not scaled up."""
     if generator is None:
         return Seen(x)
     hidden = (torch.rand(x.shape, generator=generator) < share).to(x.device)
@@ -48,7 +49,7 @@ def _patch_error(
     plan = hide(len(image_BCHW), model.patches, share if generator is not None else 0.0, generator)
     error_Bn = (model.predict(image_BCHW, plan) - model.target(image_BCHW)).square().mean(-1)
     counts_Bn = _counted_patches(plan, counted if generator is not None else "all").to(error_Bn)
-    # Every image has as many counted patches as any other, so this is a mean over images too.
+    # All images have the same number of counted patches, so this is also the mean over images.
     return (error_Bn * counts_Bn).sum() / counts_Bn.sum()
 
 

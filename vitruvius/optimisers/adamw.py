@@ -1,16 +1,15 @@
-"""AdamW as every training here uses it (Loshchilov and Hutter 2019): decay for matrices only, fused where possible."""
+r"""AdamW: steps scaled by running moments of the gradient, with decoupled decay (Loshchilov and Hutter 2019).
+
+$w \leftarrow w - \eta\,(\hat m / (\sqrt{\hat v} + \epsilon) + \lambda w)$ with $m \leftarrow 0.9\,m +
+0.1\,g$, $v \leftarrow 0.999\,v + 0.001\,g^2$, both divided by one minus the power of their factor.
+"""
 
 import torch
-from torch import nn
+
+from vitruvius.optimisers import Groups
 
 
-def adamw(model: nn.Module, lr: float, weight_decay: float) -> torch.optim.AdamW:
-    """The optimiser of a model; biases, norms, class token and positions are not pulled towards zero."""
-    decayed = {id(module.weight) for module in model.modules() if isinstance(module, nn.Linear)}
-    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    groups = [
-        {"params": [p for p in parameters if id(p) in decayed], "weight_decay": weight_decay},
-        {"params": [p for p in parameters if id(p) not in decayed], "weight_decay": 0.0},
-    ]
-    fused = all(parameter.device.type in ("cpu", "cuda") for parameter in parameters)
-    return torch.optim.AdamW([group for group in groups if group["params"]], lr=lr, fused=fused)
+def adamw(groups: Groups, lr: float) -> torch.optim.AdamW:
+    """Build torch's AdamW, fused where the device supports it."""
+    fused = all(p.device.type in ("cpu", "cuda") for group in groups for p in group["params"])
+    return torch.optim.AdamW(groups, lr=lr, fused=fused)

@@ -15,7 +15,7 @@ from vitruvius.pretraining import probe as probing
 from vitruvius.pretraining.grid import Grid, validation_losses
 from vitruvius.pretraining.probe import Labelled
 from vitruvius.training import seeds
-from vitruvius.training.batches import Feed, feed
+from vitruvius.training.batches import Batches, batches_of
 
 PENALTY = 1e-3
 """The probe's l2."""
@@ -56,9 +56,9 @@ class Points(Record):
 class Judge:
     """Who looks at a grid: the validation samples, and a probe fitted to some of their labels."""
 
-    validation: Feed
-    labelled: Feed
-    test: Feed
+    validation: Batches
+    labelled: Batches
+    test: Batches
     classes: int
     method: str
     seed: int
@@ -90,9 +90,9 @@ class Judge:
         )
 
 
-def samples(data: Dataset, split: Split, model: str, **options: Any) -> Feed:
+def samples(data: Dataset, split: Split, model: str, **options: Any) -> Batches:
     """A split as a model sees it: a ViT as `train` shows it, the others as pixels in 0..1 or vectors as they are."""
-    return feed(data, split, **options) if model == "vit" else Feed(split.x, split.y, **options)
+    return batches_of(data, split, **options) if model == "vit" else Batches(split.x, split.y, **options)
 
 
 def judge(data: Dataset, model: str, method: str, labels: int | str, seed: int, **options: Any) -> Judge:
@@ -126,7 +126,7 @@ def look(grid: nn.Module, epoch: int, judge: Judge) -> Points:
     )
 
 
-def pictures(grid: nn.Module, images: Feed) -> list[tuple[str, list[Any]]]:
+def pictures(grid: nn.Module, images: Batches) -> list[tuple[str, list[Any]]]:
     """Rows of images: the input, then for each objective what is seen of it and what each latent size answers."""
     assert isinstance(grid, Grid)
     # From all over the split: folders come class by class.
@@ -141,7 +141,7 @@ def pictures(grid: nn.Module, images: Feed) -> list[tuple[str, list[Any]]]:
     return [(name, _pixels(found, images)) for kind in rows.values() for name, found in kind]
 
 
-def _pixels(x_BCHW: Tensor, images: Feed) -> list[Any]:
+def _pixels(x_BCHW: Tensor, images: Batches) -> list[Any]:
     """Images as the eye knows them: the normalisation undone, channels last, grey without channels."""
     plain = (x_BCHW.cpu() * images.std + images.mean).clamp(0, 1)
     if plain.shape[1] == 3:

@@ -16,7 +16,7 @@ from vitruvius.datasets import Dataset
 from vitruvius.nn import autoencoder, layouts, vit
 from vitruvius.pretraining import autoencoders, pca
 from vitruvius.pretraining.probe import Encode, batches
-from vitruvius.training.batches import Feed
+from vitruvius.training.batches import Batches
 
 DENSE = re.compile(r"(linear|mlp)((?:-[1-9]\d{0,5})+)")
 """An untrained fully connected encoder by its widths: mlp-256-64."""
@@ -37,7 +37,7 @@ def sources(asked: str, data: Dataset, seed: int, folder: str) -> Iterator[Sourc
     sizes = dict.fromkeys(min(source.size, features) for source in found)
     yield Source("raw", features, lambda x: x.flatten(1))
     if asked != "raw" and not pca.too_large(data.train.x):
-        principal = pca.fit(batches(Feed(data.train.x, None)))
+        principal = pca.fit(batches(Batches(data.train.x, None)))
         known = len(principal.values_R)
         yield from (pca_source(principal, size) for size in dict.fromkeys(min(size, known) for size in sizes))
     if asked != "raw" and not asked.startswith("pca:"):

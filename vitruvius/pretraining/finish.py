@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from vitruvius.core import files, records
 from vitruvius.core.blocks import Block
-from vitruvius.core.runs import Run
+from vitruvius.core.runs import RunFolder
 from vitruvius.pretraining.results import Certificate, Outcome, loss_in_words, outcomes
 from vitruvius.render import text as render
 
@@ -45,7 +45,7 @@ class Result(records.Result):
 
 
 def finish(
-    folder: Run,
+    folder: RunFolder,
     config: "Config",
     plan: "Plan",
     data: "Dataset",
@@ -86,7 +86,7 @@ def finish(
     return result
 
 
-def _write(folder: Run, config: dict[str, Any], plan: "Plan", data: "Dataset", job: "Job") -> None:
+def _write(folder: RunFolder, config: dict[str, Any], plan: "Plan", data: "Dataset", job: "Job") -> None:
     """Weights with what belongs to them, the table of all epochs, the assignment's log."""
     from safetensors.torch import save
 
@@ -107,7 +107,9 @@ def _write(folder: Run, config: dict[str, Any], plan: "Plan", data: "Dataset", j
         )
 
 
-def draw(folder: Run, config: dict[str, Any], result: dict[str, Any], job: "Job", judge: "Judge") -> None:
+def draw(
+    folder: RunFolder, config: dict[str, Any], result: dict[str, Any], job: "Job", judge: "Judge"
+) -> None:
     """Curves, angles, reconstructions, report and model card."""
     from vitruvius.pretraining import report as pretraining
     from vitruvius.pretraining.evaluate import pictures

@@ -14,8 +14,8 @@ from torch import Generator, Tensor, nn
 from vitruvius.core.errors import UserError, VitruviusError
 from vitruvius.nn.autoencoder import Autoencoder, Stack
 from vitruvius.objectives import Batch, Loss
-from vitruvius.objectives._squares import Seen, penalty, squared_error
-from vitruvius.training.batches import Feed
+from vitruvius.objectives import Seen, penalty, squared_error
+from vitruvius.training.batches import Batches
 from vitruvius.training.loop import EVALUATION_BATCH, Measure
 
 Corrupt = Callable[[Tensor, Generator | None], Seen]
@@ -157,7 +157,7 @@ def measure(model: nn.Module, batch: Batch, generator: Generator | None) -> Loss
     return Loss(losses.sum())
 
 
-def validation_losses(grid: Grid, feed: Feed) -> list[float]:
+def validation_losses(grid: Grid, feed: Batches) -> list[float]:
     """The mean loss of every autoencoder over a split, in evaluation mode: the input is clean."""
     grid.eval()
     total = torch.zeros(len(grid.cells), dtype=torch.float64)

@@ -19,7 +19,7 @@ from vitruvius.nn.autoencoder import Autoencoder
 from vitruvius.pretraining.grid import Cell, Grid
 from vitruvius.pretraining.probe import batches
 from vitruvius.pretraining.results import Certificate, Penalised
-from vitruvius.training.batches import Feed
+from vitruvius.training.batches import Batches
 
 LARGEST = 4096
 """Features, or samples of more features, up to which a covariance is decomposed."""
@@ -97,7 +97,7 @@ def variance(parts: Iterable[Tensor]) -> float:
     return squares / count - float((total / count).square().sum())
 
 
-def certificates(grid: nn.Module, train: Feed, validation: Feed, l2: float) -> list[Certificate]:
+def certificates(grid: nn.Module, train: Batches, validation: Batches, l2: float) -> list[Certificate]:
     """Of every linear autoencoder of a grid; none where PCA is too large."""
     assert isinstance(grid, Grid)
     linear = [
@@ -110,14 +110,14 @@ def certificates(grid: nn.Module, train: Feed, validation: Feed, l2: float) -> l
 
 
 def certify(
-    cell: Cell, model: Autoencoder, feeds: tuple[Feed, Feed], principal: Principal, l2: float
+    cell: Cell, model: Autoencoder, feeds: tuple[Batches, Batches], principal: Principal, l2: float
 ) -> Certificate:
     """The certificate of a linear autoencoder on the samples that it was trained on, beside the validation samples."""
     train, validation = feeds
     values = principal.values_R
     latent = min(model.sizes)  # a narrower layer before it lets no more directions through
     loss, optimum = _loss(model, batches(train)), principal.left_out(latent)
-    plain = cell.objective == "reconstruct" and not train.augment
+    plain = cell.objective == "reconstruct" and not train.augment.augments
     penalised = _penalised(model, values, l2, loss) if l2 and plain and len(model.sizes) == 2 else None
     known = plain and (not l2 or penalised is not None)  # deeper ones with a penalty have no closed form here
     pair = (loss, optimum) if penalised is None else (penalised.objective, penalised.optimum)

@@ -15,9 +15,9 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize
 
 from vitruvius.core.errors import UserError
-from vitruvius.datasets import _splits
+from vitruvius import datasets
 from vitruvius.training import seeds
-from vitruvius.training.batches import Feed
+from vitruvius.training.batches import Batches
 from vitruvius.training.loop import EVALUATION_BATCH
 
 TOLERANCE = 1e-6
@@ -82,13 +82,13 @@ def _threads_for(entries: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def features(encode: Encode, feed: Feed) -> Tensor:
+def features(encode: Encode, feed: Batches) -> Tensor:
     """What an encoder makes of all samples of a split, (n, k) on the CPU."""
     with torch.no_grad():
         return torch.cat([encode(x).flatten(1).cpu() for x in batches(feed)])
 
 
-def batches(feed: Feed) -> Iterator[Tensor]:
+def batches(feed: Batches) -> Iterator[Tensor]:
     """All samples of a split in order, as a model sees them."""
     return (feed.batch(sample_B).x for sample_B in torch.split(torch.arange(len(feed)), EVALUATION_BATCH))
 
@@ -100,7 +100,7 @@ def draw(y: Tensor, labels: int | str, seed: int, number: int = 0) -> Tensor:
     assert isinstance(labels, int)
     if labels > len(y):
         raise UserError(f"--labels {labels:,}: there are {len(y):,} labelled samples")
-    order = _splits.shuffled(y.tolist(), seeds.derive(seed, "labels", number))
+    order = datasets.stratified_order(y.tolist(), seeds.derive(seed, "labels", number))
     kept = torch.tensor(order[:labels])
     if int(y[kept].bincount().count_nonzero()) < 2:
         counts = ", ".join(map(str, y.bincount().tolist()))

@@ -27,7 +27,7 @@ from vitruvius.ranking import spread, user_models
 from vitruvius.ranking.settings import Executor
 from vitruvius.ranking.spread import Lost
 from vitruvius.ranking.user_models import UserModel
-from vitruvius.training.batches import feed
+from vitruvius.training.batches import batches_of
 
 Network = Arch | UserModel
 Scores = dict[str, Score]
@@ -112,7 +112,7 @@ def locate_proxies(names: Iterable[str]) -> dict[str, str]:
 
 def minibatch(data: Dataset, size: int, seed: int) -> Minibatch:
     """Return the first minibatch that a training with this seed would see, without augmentation."""
-    images = feed(data, data.train, seed=seed)
+    images = batches_of(data, data.train, seed=seed)
     if size > len(images):
         raise UserError(f"batch {size}: {data.name} has {len(images):,} training images")
     batch = images.batch(images.order(0)[:size])

@@ -15,8 +15,8 @@ from vitruvius.arch import tables
 from vitruvius.core import files, records, runs
 from vitruvius.core.config import Flags, changed
 from vitruvius.core.errors import Interrupted, UserError
-from vitruvius.core.runs import Run as RunFolder
-from vitruvius.core.signals import Stop as StopRequest
+from vitruvius.core.runs import RunFolder
+from vitruvius.core.signals import StopRequest
 from vitruvius.ranking import accuracies
 from vitruvius.ranking.results import Result
 from vitruvius.ranking.settings import CHANGEABLE, RankConfig

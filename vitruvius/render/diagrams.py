@@ -4,7 +4,7 @@ import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
-from vitruvius.core.blocks import Graph, Heatmap, Pictures, Plan
+from vitruvius.core.blocks import Graph, Heatmap, Pictures, TransportPlan
 from vitruvius.render import charts
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ ARROW: dict[str, Any] = {
 }
 
 
-def plan(figure: Plan, canvas: "FigureBase") -> charts.Size:
+def plan(figure: TransportPlan, canvas: "FigureBase") -> charts.Size:
     """What moves from where to where; the area of a point is its mass, the width of a flow what it carries.
 
     Points on a line are drawn with supply above demand; points in a plane where they are; in more dimensions there is
@@ -197,4 +197,4 @@ def pictures(figure: Pictures, canvas: "FigureBase") -> charts.Size:
     return min(max(1.0 * width + 1.2, 2.4), 12), min(1.05 * height + 0.7, 14)
 
 
-DRAW: dict[type, Any] = {Plan: plan, Graph: graph, Pictures: pictures}
+DRAW: dict[type, Any] = {TransportPlan: plan, Graph: graph, Pictures: pictures}

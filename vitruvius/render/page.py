@@ -53,6 +53,11 @@ nav strong { display: block; margin: 0 0 .25rem; color: var(--soft); font-size: 
 """
 
 
+def fragment(blocks: Iterable[Block]) -> str:
+    """Render blocks as HTML for a notebook, without the page around them."""
+    return "\n".join(_body(blocks, "h3", itertools.count(1), False))
+
+
 def page(title: str, blocks: Iterable[Block], interactive: bool = False) -> str:
     """One page; `interactive` makes points and curves answer to the pointer, at the price of plotly's 4 MB."""
     body = "\n".join(_body(blocks, "h2", itertools.count(1), interactive))

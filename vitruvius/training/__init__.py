@@ -1,1 +1,1 @@
-"""Training: the loop, its data and device, checkpoints, evaluation, a trained model that predicts, and the report."""
+"""Training: the loop, its batches and device, checkpoints, evaluation, prediction, results and the report."""

@@ -1,4 +1,4 @@
-"""Where a model looks: heat over an image, distance by depth, positions by similarity."""
+"""Pictures of attention: heat maps over an image, attention distance by depth, similarity of positions."""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ Pixel = tuple[float, float, float]
 
 
 def overlay(name: str, image: Sequence[Grid], heats: Sequence[tuple[str, Grid]]) -> Pictures:
-    """An image (channels, rows, columns in 0..1) beside itself under the heat of each map."""
+    """Show an image (channels, rows, columns in 0..1) and beside it the image under each heat map."""
     plain = [
         [_colour(channels) for channels in zip(*lines, strict=True)] for lines in zip(*image, strict=True)
     ]
@@ -24,7 +24,7 @@ def overlay(name: str, image: Sequence[Grid], heats: Sequence[tuple[str, Grid]])
 
 
 def distance(values: Grid, side: int) -> Lines:
-    """Mean attention distance of each head against depth (Dosovitskiy et al. 2021, figure 7)."""
+    """Plot the mean attention distance of each head against depth (Dosovitskiy et al. 2021, figure 7)."""
     heads = range(max(map(len, values)))
     series = []
     for head in heads:
@@ -36,20 +36,19 @@ def distance(values: Grid, side: int) -> Lines:
 
 
 def positions(similarity: Grid) -> Pictures:
-    """For every patch, how similar its position is to that of each other patch: a map of small maps."""
+    """Show, for every patch, a small map of how similar its position embedding is to that of each patch."""
     side = math.isqrt(len(similarity))
-    places = range(side)
-    small = [_signed(similarity[place], side) for place in range(side * side)]
+    small = [_signed(row, side) for row in similarity]
     return Pictures(
         title="Cosine similarity of position embeddings: red alike, blue opposite",
-        rows=tuple(f"row {place + 1}" for place in places),
-        columns=tuple(f"column {place + 1}" for place in places),
-        pixels=tuple(tuple(small[side * row : side * (row + 1)]) for row in places),
+        rows=tuple(f"row {row + 1}" for row in range(side)),
+        columns=tuple(f"column {column + 1}" for column in range(side)),
+        pixels=tuple(tuple(small[side * row : side * (row + 1)]) for row in range(side)),
     )
 
 
 def _signed(row: Sequence[float], side: int) -> list[list[Pixel]]:
-    """Values in -1..1 as colours from blue over white to red."""
+    """Map values in -1..1 to colours from blue over white to red."""
     bounded = [min(1.0, max(-1.0, value)) for value in row]
     shades = [(1.0, 1 - value, 1 - value) if value >= 0 else (1 + value, 1 + value, 1.0) for value in bounded]
     return [shades[start : start + side] for start in range(0, side * side, side)]
@@ -61,7 +60,7 @@ def _colour(channels: Sequence[float]) -> Pixel:
 
 
 def _heated(image: list[list[Pixel]], heat: Grid) -> list[list[Pixel]]:
-    """The image under a layer of heat: dark where the model looks little, orange to yellow where it looks most."""
+    """Blend the image with its heat map: dark where attention is low, orange to yellow where it is high."""
     top = max(max(row) for row in heat) or 1.0
     rows, columns = len(image), len(image[0])
     return [

@@ -1,4 +1,4 @@
-"""Random shifts, crops and flips on whole batches, each sample's draw a function of (seed, epoch, sample).
+"""Random shifts, crops and flips of whole batches, which depend on (seed, epoch, sample) alone.
 
 Shapes: B batch, C channels, H and W the image's sides.
 """
@@ -10,23 +10,12 @@ from torch import Tensor
 from torch.nn.functional import affine_grid, grid_sample, pad
 
 from vitruvius.training import seeds
-
-
-@dataclass(frozen=True)
-class Augment:
-    """What may happen to a training image."""
-
-    shift: int = 0  # moved by up to so many pixels in each direction, zeros moving in
-    crop: float = 0.0  # a square of 1 - crop to 1 of the side, anywhere, scaled back to the full image
-    flip: bool = False  # left and right exchanged, half of the time
-
-    def __bool__(self) -> bool:
-        return bool(self.shift or self.crop or self.flip)
+from vitruvius.training.recipe import Augment
 
 
 @dataclass(frozen=True)
 class Draws:
-    """The random numbers of one epoch, a row per training sample."""
+    """The random numbers of one epoch, one row per training sample."""
 
     shift: Tensor  # (n, 2) whole pixels, rows and columns
     crop: Tensor  # (n, 3) in 0..1: side, row, column
@@ -34,7 +23,7 @@ class Draws:
 
 
 def draw(seed: int, epoch: int, samples: int, augment: Augment) -> Draws:
-    """The draws of an epoch for all samples."""
+    """Draw the random numbers of an epoch for all samples."""
     source = seeds.generator(seed, "augment", epoch)
     shift = torch.randint(-augment.shift, augment.shift + 1, (samples, 2), generator=source)
     crop = torch.rand(samples, 3, generator=source)
@@ -43,7 +32,7 @@ def draw(seed: int, epoch: int, samples: int, augment: Augment) -> Draws:
 
 
 def apply(x_BCHW: Tensor, sample_B: Tensor, draws: Draws, augment: Augment) -> Tensor:
-    """The images of these samples as this epoch sees them; the type (uint8 or float) stays."""
+    """Return the augmented images of these samples; the dtype (uint8 or float) stays."""
     if augment.flip:
         x_BCHW = torch.where(draws.flip[sample_B, None, None, None], x_BCHW.flip(3), x_BCHW)
     if augment.shift:
@@ -65,7 +54,7 @@ def _shifted(x_BCHW: Tensor, start_B2: Tensor, margin: int) -> Tensor:
 
 def _cropped(x_BCHW: Tensor, draw_B3: Tensor, crop: float) -> Tensor:
     side_B = 1 - crop * draw_B3[:, 0]
-    free_B2 = (1 - side_B)[:, None] * (2 * draw_B3[:, 1:] - 1)  # where the centre may lie, in -1..1
+    free_B2 = (1 - side_B)[:, None] * (2 * draw_B3[:, 1:] - 1)  # range of the centre, in -1..1
     theta_B23 = torch.zeros(len(x_BCHW), 2, 3)
     theta_B23[:, 0, 0] = theta_B23[:, 1, 1] = side_B
     theta_B23[:, :, 2] = free_B2.flip(1)

@@ -1,7 +1,8 @@
-"""Data in memory as the training loop eats them: order, batches, normalisation, augmentation. No loader processes."""
+"""Batches of a split held in memory: order, normalisation, augmentation. There are no loader processes."""
 
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -10,12 +11,12 @@ from vitruvius.core.errors import UserError
 from vitruvius.datasets import Dataset, Split
 from vitruvius.objectives import Batch
 from vitruvius.training import augment, seeds
-from vitruvius.training.augment import Augment
+from vitruvius.training.recipe import Augment
 
 
 @dataclass(frozen=True)
-class Feed:
-    """One split of a data set, ready to be cut into batches; the order of an epoch depends on (seed, epoch) alone."""
+class Batches:
+    """A split from which batches are taken; the order of the samples depends on (seed, epoch) alone."""
 
     x: Tensor  # uint8 images (n, C, H, W) or float vectors (n, D)
     y: Tensor | None
@@ -30,19 +31,19 @@ class Feed:
         return len(self.x)
 
     def order(self, epoch: int) -> Tensor:
-        """The samples in the order in which an epoch sees them."""
+        """Return the indices of all samples in the order of this epoch."""
         return torch.randperm(len(self), generator=seeds.generator(self.seed, "order", epoch))
 
     def batch(self, sample_B: Tensor, epoch: int | None = None) -> Batch:
-        """These samples as the model sees them; with an epoch, as that epoch's augmentation shows them."""
+        """Return these samples normalised and, if an epoch is given, augmented as in that epoch."""
         x = self.x[sample_B]
-        if self.augment and epoch is not None:
+        if self.augment.augments and epoch is not None:
             x = augment.apply(x, sample_B, _draws(self.seed, epoch, len(self), self.augment), self.augment)
         y = None if self.y is None else self.y[sample_B].to(self.device)
         return Batch(self.normalised(x), y)
 
     def normalised(self, x: Tensor) -> Tensor:
-        """Pixels in 0..1, minus mean, over deviation; vectors as they are."""
+        """Scale bytes to 0..1, subtract the mean, divide by the standard deviation; leave floats alone."""
         x = x.to(self.device, self.dtype)
         if self.x.dtype == torch.uint8:
             x = (x / 255 - self.mean.to(x)) / self.std.to(x)
@@ -50,27 +51,26 @@ class Feed:
 
 
 @lru_cache(maxsize=1)
-def _draws(seed: int, epoch: int, samples: int, what: Augment) -> augment.Draws:
-    return augment.draw(seed, epoch, samples, what)
+def _draws(seed: int, epoch: int, samples: int, settings: Augment) -> augment.Draws:
+    return augment.draw(seed, epoch, samples, settings)
 
 
-def feed(data: Dataset, split: Split, **options: object) -> Feed:
-    """A split of a data set with its normalisation."""
-    if not data.mean:
-        return Feed(split.x, split.y, **options)  # type: ignore[arg-type]
-    mean, std = (torch.tensor(values).view(-1, 1, 1) for values in (data.mean, data.std))
-    return Feed(split.x, split.y, mean, std, **options)  # type: ignore[arg-type]
+def batches_of(data: Dataset, split: Split, **options: Any) -> Batches:
+    """Return the batches of a split, normalised with the mean and standard deviation of its data set."""
+    if data.mean:
+        options["mean"], options["std"] = (torch.tensor(v).view(-1, 1, 1) for v in (data.mean, data.std))
+    return Batches(split.x, split.y, **options)
 
 
 def require_classes(data: Dataset) -> None:
-    """Refuse data that no classifier can learn from: empty, unlabelled or of one class, with the class counts."""
+    """Refuse data that no classifier can learn from: no samples, no labels, or only one class."""
     if not len(data.train):
         raise UserError(f"{data.name}: there are no training samples")
-    if data.train.y is None or not data.classes:
+    counts = data.class_counts()
+    if not counts:
         raise UserError(
             f"{data.name}: {len(data.train):,} samples without labels; training a classifier needs labels"
         )
-    counts = torch.bincount(data.train.y, minlength=len(data.classes)).tolist()
-    if sum(count > 0 for count in counts) < 2:
-        shown = ", ".join(f"{name}: {count:,}" for name, count in zip(data.classes, counts, strict=True))
+    if sum(count > 0 for count in counts.values()) < 2:
+        shown = ", ".join(f"{name}: {count:,}" for name, count in counts.items())
         raise UserError(f"{data.name}: the training samples are of one class only ({shown})")

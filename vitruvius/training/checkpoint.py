@@ -1,7 +1,7 @@
-"""Checkpoints: the whole state of a training in two files, verified by SHA-256, the previous one kept.
+"""Checkpoints: the whole state of a training in two files, verified by SHA-256; the last two are kept.
 
-`state/<step>.safetensors` holds weights, best weights, optimiser and RNG; `state/<step>.json`, written last, holds the
-cursor and the checksum. A pair that does not verify does not exist; no pickle anywhere.
+`state/<step>.safetensors` holds weights, best weights, optimiser and RNG state; `state/<step>.json`, written
+last, holds the cursor and the checksum. A pair that does not verify is skipped. There is no pickle anywhere.
 """
 
 import hashlib
@@ -15,20 +15,21 @@ from safetensors.torch import load, save
 from torch import Tensor, nn
 
 from vitruvius.core import files
-from vitruvius.core.errors import UserError
-from vitruvius.training import distributed as world
+from vitruvius.core.errors import UserError, WorkFailed
+from vitruvius.training import distributed
 from vitruvius.training.loop import Cursor, Job
 
 KEPT = 2
+"""Checkpoints that stay on disk."""
 
 
 def write(folder: Path, job: Job, best: dict[str, Tensor]) -> None:
-    """Save the state of a job; called by every process, written by the first."""
-    rng = world.gathered(torch.get_rng_state())
-    if world.rank() != 0:
+    """Save the state of a job; called on every rank, written by rank 0."""
+    rng = distributed.all_gather(torch.get_rng_state())
+    if distributed.rank() != 0:
         return
     tensors = {
-        **{f"model.{name}": value for name, value in world.bare(job.model).state_dict().items()},
+        **{f"model.{name}": value for name, value in distributed.unwrap(job.model).state_dict().items()},
         **{f"best.{name}": value for name, value in best.items()},
         **{f"optimiser.{name}": value for name, value in _optimiser_tensors(job.optimiser).items()},
         **{f"rng.{index}": value for index, value in enumerate(rng)},
@@ -47,7 +48,7 @@ def write(folder: Path, job: Job, best: dict[str, Tensor]) -> None:
 
 
 def read(folder: Path, job: Job) -> tuple[dict[str, Tensor], list[str]]:
-    """Restore the newest checkpoint that verifies; returns the best weights and what was wrong with newer ones."""
+    """Restore the newest checkpoint that verifies; return the best weights and the faults of newer ones."""
     faults: list[str] = []
     for stem in reversed(_stems(folder)):
         try:
@@ -63,7 +64,7 @@ def read(folder: Path, job: Job) -> tuple[dict[str, Tensor], list[str]]:
 
 
 def exists(folder: Path) -> bool:
-    """Whether anything was ever saved here."""
+    """Whether the folder holds a checkpoint."""
     return folder.is_dir() and bool(_stems(folder))
 
 
@@ -93,9 +94,9 @@ def _restore(job: Job, cursor: Cursor, tensors: dict[str, Tensor]) -> dict[str, 
     for name, value in tensors.items():
         group, _, rest = name.partition(".")
         groups[group][rest] = value
-    world.bare(job.model).load_state_dict(groups["model"])
+    distributed.unwrap(job.model).load_state_dict(groups["model"])
     _fill_optimiser(job.optimiser, groups["optimiser"])
-    torch.set_rng_state(groups["rng"][str(world.rank())])
+    torch.set_rng_state(groups["rng"][str(distributed.rank())])
     if "cuda" in groups["rng"] and torch.cuda.is_available():
         torch.cuda.set_rng_state(groups["rng"]["cuda"])
     job.cursor = cursor
@@ -103,9 +104,14 @@ def _restore(job: Job, cursor: Cursor, tensors: dict[str, Tensor]) -> dict[str, 
 
 
 def _optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """The optimiser's tensors by parameter index and name; its settings are the recipe's."""
+    """Return the optimiser's tensors by parameter index and name; its settings are in the recipe."""
     state: dict[int, dict[str, Any]] = optimiser.state_dict()["state"]
-    return {f"{index}.{name}": value for index, entry in state.items() for name, value in entry.items()}
+    found = {f"{index}.{name}": value for index, entry in state.items() for name, value in entry.items()}
+    for name, value in found.items():
+        if not isinstance(value, Tensor):
+            kind = type(optimiser).__name__
+            raise WorkFailed(f"{kind}: its state {name} is {value!r}: a checkpoint holds only tensors")
+    return found
 
 
 def _fill_optimiser(optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
@@ -117,10 +123,10 @@ def _fill_optimiser(optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor]
 
 
 def weights(model: nn.Module) -> dict[str, Tensor]:
-    """A copy of a model's weights."""
-    return {name: value.detach().clone() for name, value in world.bare(model).state_dict().items()}
+    """Return a copy of a model's weights."""
+    return {name: value.detach().clone() for name, value in distributed.unwrap(model).state_dict().items()}
 
 
 def restore_best(job: Job, best: dict[str, Tensor]) -> None:
-    """Give the model the weights of its best epoch."""
-    world.bare(job.model).load_state_dict(best)
+    """Load the weights of the best epoch into the model."""
+    distributed.unwrap(job.model).load_state_dict(best)

@@ -1,4 +1,4 @@
-"""Where and how a training computes: device, precision, threads, compilation."""
+"""Device, precision, threads and compilation of a training."""
 
 import os
 import shutil
@@ -9,16 +9,17 @@ import torch
 from vitruvius.core.errors import UserError
 
 COMPILE_PAYS_AFTER = 1.4e12
-"""Multiply-adds of forward passes after which compilation has paid for itself.
+"""Multiply-adds of forward passes after which compilation has saved more time than it took.
 
-Measured by benchmarks/train_step.py on two cores: about 17 s to compile and 9.2 ms saved per step of `mnist`, which
-pays after 1,850 steps or 1.0e12 multiply-adds; 15 s and 1.3 ms for `mnist-slim`, after 11,900 steps or 1.4e12.
+Measured by benchmarks/train_step.py on two cores: `mnist` compiles in about 17 s and saves 9.2 ms per step,
+which pays after 1,850 steps or 1.0e12 multiply-adds; `mnist-slim` takes 15 s and saves 1.3 ms: 11,900 steps
+or 1.4e12.
 """
 PRECISIONS = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.bfloat16}
 
 
-def device(name: str) -> torch.device:
-    """The device of that name; 'auto' is a GPU where there is one."""
+def choose_device(name: str) -> torch.device:
+    """Return the device of that name; 'auto' is a GPU if there is one."""
     if name == "auto":
         if torch.cuda.is_available():
             return torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0)))
@@ -30,34 +31,32 @@ def device(name: str) -> torch.device:
     return torch.device(name)
 
 
-def precision(name: str, place: torch.device) -> str:
-    """The precision that 'auto' stands for: bfloat16 where a GPU computes with it, float32 elsewhere."""
+def choose_precision(name: str, device: torch.device) -> str:
+    """Return the precision that 'auto' stands for: bfloat16 on a GPU that supports it, else float32."""
     if name != "auto":
         return name
-    return "bfloat16" if place.type == "cuda" and torch.cuda.is_bf16_supported() else "float32"
+    return "bfloat16" if device.type == "cuda" and torch.cuda.is_bf16_supported() else "float32"
 
 
-def compiles(choice: str, macs: float) -> str:
-    """'on' or 'off': what 'auto' stands for on this machine and for so much work."""
-    if choice != "auto":
-        return choice
-    return "on" if macs >= COMPILE_PAYS_AFTER and compiler() else "off"
+def should_compile(choice: str, macs: float) -> bool:
+    """Whether to use torch.compile; 'auto': if the work of the run repays it and there is a compiler."""
+    return choice == "on" or (choice == "auto" and macs >= COMPILE_PAYS_AFTER and compiler() is not None)
 
 
 def compiler() -> str | None:
-    """The C++ compiler that torch.compile needs on a CPU."""
+    """Return the C++ compiler that torch.compile needs on a CPU, None if there is none."""
     return os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++") or shutil.which("c++")
 
 
-def use_threads(count: int) -> int:
-    """Set how many threads torch uses (0: one per core, as torch chooses); returns the number."""
+def set_threads(count: int) -> int:
+    """Set the number of threads torch uses (0: torch's own choice, one per core) and return it."""
     if count:
         torch.set_num_threads(count)
     return torch.get_num_threads()
 
 
 def fingerprint(threads: int, processes: int) -> dict[str, Any]:
-    """What the bits of a result depend on beside config and versions."""
+    """Return what the exact bits of a result depend on, besides config and versions."""
     return {
         "threads": threads,
         "processes": processes,

@@ -1,4 +1,4 @@
-"""The processes of a training: one by default, several under torchrun. Functions that do nothing when alone."""
+"""The processes of a training: one by default, several under torchrun. With one, each function is a no-op."""
 
 import os
 from collections.abc import Iterator
@@ -10,8 +10,8 @@ from torch import Tensor, distributed, nn
 
 
 @contextmanager
-def joined(device: torch.device) -> Iterator[None]:
-    """Inside, the processes that torchrun started know one another (NCCL on GPUs, gloo on CPU)."""
+def init(device: torch.device) -> Iterator[None]:
+    """Join the process group that torchrun started (NCCL on GPUs, gloo on CPUs) and leave it at the end."""
     if "TORCHELASTIC_RUN_ID" not in os.environ and "LOCAL_RANK" not in os.environ:
         yield
         return
@@ -23,56 +23,56 @@ def joined(device: torch.device) -> Iterator[None]:
 
 
 def rank() -> int:
-    """This process's number; 0 writes."""
+    """Return the rank of this process; rank 0 writes the files."""
     return distributed.get_rank() if distributed.is_initialized() else 0
 
 
-def size() -> int:
-    """How many processes train together."""
+def world_size() -> int:
+    """Return the number of processes that train together."""
     return distributed.get_world_size() if distributed.is_initialized() else 1
 
 
-def wrapped(model: nn.Module) -> nn.Module:
-    """The model whose backward averages gradients over all processes; alone, the model itself."""
-    return nn.parallel.DistributedDataParallel(model) if size() > 1 else model
+def wrap(model: nn.Module) -> nn.Module:
+    """Return the model with its gradients averaged over all processes; with one process, the model itself."""
+    return nn.parallel.DistributedDataParallel(model) if world_size() > 1 else model
 
 
-def bare(model: nn.Module) -> nn.Module:
-    """The model without its wrapping."""
+def unwrap(model: nn.Module) -> nn.Module:
+    """Return the model inside DistributedDataParallel."""
     return model.module if isinstance(model, nn.parallel.DistributedDataParallel) else model
 
 
-def synchronised(model: nn.Module, last: bool) -> AbstractContextManager[Any]:
-    """Whether this backward exchanges gradients: only the last part of a batch does."""
-    if isinstance(model, nn.parallel.DistributedDataParallel) and not last:
+def gradient_sync(model: nn.Module, is_last: bool) -> AbstractContextManager[Any]:
+    """Exchange gradients in this backward pass only if it is that of the last part of a batch."""
+    if isinstance(model, nn.parallel.DistributedDataParallel) and not is_last:
         return model.no_sync()
     return nullcontext()
 
 
-def summed(values: Tensor) -> Tensor:
-    """The sum over all processes."""
-    if size() > 1:
+def all_reduce_sum(values: Tensor) -> Tensor:
+    """Sum a tensor over all processes, in place."""
+    if world_size() > 1:
         distributed.all_reduce(values)
     return values
 
 
-def gathered(value: Tensor) -> list[Tensor]:
-    """The tensors of all processes, in order of rank."""
-    if size() == 1:
+def all_gather(value: Tensor) -> list[Tensor]:
+    """Return the tensors of all processes, in order of rank."""
+    if world_size() == 1:
         return [value]
-    found = [torch.empty_like(value) for _ in range(size())]
+    found = [torch.empty_like(value) for _ in range(world_size())]
     distributed.all_gather(found, value)
     return found
 
 
-def any_of(wish: bool) -> bool:
-    """Whether any process wishes so; all hear the same answer, so that they act in the same step."""
-    return wish if size() == 1 else bool(summed(torch.tensor([float(wish)])).item())
+def any_rank(value: bool) -> bool:
+    """Whether the value is true on any rank; every rank gets the same answer, so that all act together."""
+    return value if world_size() == 1 else bool(all_reduce_sum(torch.tensor([float(value)])).item())
 
 
-def told(text: str) -> str:
-    """What the first process says, heard by all; an empty text is the sign that it failed."""
-    if size() == 1:
+def broadcast_string(text: str) -> str:
+    """Broadcast a string from rank 0; an empty one means that rank 0 failed."""
+    if world_size() == 1:
         return text
     content = torch.tensor(list(text.encode()), dtype=torch.uint8)
     length = torch.tensor([len(content)])

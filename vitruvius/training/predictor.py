@@ -1,4 +1,4 @@
-"""A finished run as a model that classifies pictures and shows where it looks.
+"""A finished run as a model that classifies pictures and shows which patches it attends to.
 
 Shapes: C channels, H and W the image's sides, L layers, K classes.
 """
@@ -9,21 +9,20 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from vitruvius import datasets
 from vitruvius.arch.arch import Arch
 from vitruvius.core import files, runs
 from vitruvius.core.errors import UserError
-from vitruvius.datasets import _images
-from vitruvius.nn import attention_maps as maps
-from vitruvius.nn import layouts
+from vitruvius.nn import attention_maps, layouts
 from vitruvius.nn.vit import ViT
 from vitruvius.training import seeds
 
 NOISE_IMAGES = 64
-"""Images of noise on which distances are measured where none are given."""
+"""Images of noise on which attention distances are measured if no images are given."""
 
 
-class Trained(NamedTuple):
-    """A network with its best weights, and what belongs to them."""
+class Predictor(NamedTuple):
+    """A network with its best weights, its class names and its normalisation."""
 
     net: ViT
     classes: tuple[str, ...]
@@ -31,8 +30,8 @@ class Trained(NamedTuple):
     std: Tensor
 
 
-def load(folder: Path) -> Trained:
-    """The model of a training run, its weights verified by checksum."""
+def load(folder: Path) -> Predictor:
+    """Load the model of a training run; its weights are verified by checksum."""
     about = files.read_json(runs.verify(folder, "model.json"))
     net = ViT(Arch(**about["arch"]))
     path = runs.verify(folder, "model.safetensors")
@@ -40,11 +39,11 @@ def load(folder: Path) -> Trained:
     mean, std = (
         torch.tensor(about[key] or [default]).view(-1, 1, 1) for key, default in (("mean", 0.0), ("std", 1.0))
     )
-    return Trained(net.eval(), tuple(about["classes"]), mean, std)
+    return Predictor(net.eval(), tuple(about["classes"]), mean, std)
 
 
-def start_from(net: ViT, source: str) -> None:
-    """Give a network the weights of a run or of a .safetensors file; a head for other classes stays as it is."""
+def load_weights(net: ViT, source: str) -> None:
+    """Load the weights of a run or a .safetensors file; the head stays if theirs has another shape."""
     path = Path(source)
     if path.suffix != ".safetensors":
         path = runs.verify(runs.find(source), "model.safetensors")
@@ -53,11 +52,11 @@ def start_from(net: ViT, source: str) -> None:
     layouts.fill(net, weights, str(path), except_head=head is None or head.shape != net.head.weight.shape)
 
 
-def picture(name: str, model: Trained) -> Tensor:
-    """A PNG or JPEG file as the network takes it, (C, H, W) in 0..1: resized, grey or colour as it was trained."""
+def read_picture(name: str, model: Predictor) -> Tensor:
+    """Read a PNG or JPEG file as (C, H, W) in 0..1, with the size and channels of the network."""
     arch = model.net.arch
     try:
-        pixels_CHW = torch.from_numpy(_images.decode(_images.read(Path(name)), arch.image).copy()) / 255
+        pixels_CHW = torch.from_numpy(datasets.read_image(Path(name), arch.image).copy()) / 255
     except UserError as error:
         raise UserError(f"{name}: {error}") from error
     if len(pixels_CHW) == arch.channels:
@@ -70,35 +69,39 @@ def picture(name: str, model: Trained) -> Tensor:
 
 
 def classify(
-    model: Trained, pixels_CHW: Tensor, top: int
+    model: Predictor, pixels_CHW: Tensor, top: int
 ) -> tuple[list[tuple[str, float]], list[tuple[str, Tensor]]]:
-    """The likeliest classes with their probabilities, and the heat maps of rollout and of each layer's mean."""
+    """Return the most probable classes, and the heat maps of attention rollout and of each layer's mean."""
     x = _normalised(model, pixels_CHW[None])
     with torch.no_grad():
-        share_K = model.net(x).softmax(-1)[0, : len(model.classes)]
-    best = share_K.topk(min(top, len(model.classes)))
-    guesses = [(model.classes[int(index)], float(share)) for share, index in zip(*best, strict=True)]
-    weights = maps.attention(model.net, x)
-    heats = [("rollout", maps.saliency(model.net, maps.rollout(weights))[0])]
-    heats += [(f"layer {i}", maps.saliency(model.net, w.mean(1))[0]) for i, w in enumerate(weights, 1)]
+        probability_K = model.net(x).softmax(-1)[0, : len(model.classes)]
+    best = probability_K.topk(min(top, len(model.classes)))
+    guesses = [
+        (model.classes[int(index)], float(probability)) for probability, index in zip(*best, strict=True)
+    ]
+    weights = attention_maps.attention(model.net, x)
+    heats = [("rollout", attention_maps.saliency(model.net, attention_maps.rollout(weights))[0])]
+    heats += [
+        (f"layer {i}", attention_maps.saliency(model.net, w.mean(1))[0]) for i, w in enumerate(weights, 1)
+    ]
     return guesses, heats
 
 
-def distances(model: Trained, images: list[Tensor]) -> Tensor:
-    """Mean attention distance per layer and head over the given images, or over noise where there are none; (L, H)."""
+def distances(model: Predictor, images: list[Tensor]) -> Tensor:
+    """Return the mean attention distance (L, heads) over the images, or over noise if there are none."""
     arch = model.net.arch
     if images:
         x = _normalised(model, torch.stack(images))
     else:
         shape = (NOISE_IMAGES, arch.channels, arch.image, arch.image)
         x = torch.randn(shape, generator=seeds.generator(0, "distance"))
-    return maps.distances(model.net, maps.attention(model.net, x))
+    return attention_maps.distances(model.net, attention_maps.attention(model.net, x))
 
 
-def position_similarity(model: Trained) -> Tensor | None:
-    """Cosine similarity between the positions of all patches, if the network has positions."""
-    return None if model.net.positions is None else maps.position_similarity(model.net)
+def position_similarity(model: Predictor) -> Tensor | None:
+    """Return the cosine similarity of the position embeddings of all patches, None if there are none."""
+    return None if model.net.positions is None else attention_maps.position_similarity(model.net)
 
 
-def _normalised(model: Trained, pixels_BCHW: Tensor) -> Tensor:
+def _normalised(model: Predictor, pixels_BCHW: Tensor) -> Tensor:
     return (pixels_BCHW - model.mean) / model.std

@@ -1,8 +1,8 @@
 r"""The settings of a training: recipe, augmentation, computing. No torch.
 
-The learning rate rises linearly over the warm-up and then follows half a cosine towards zero: step $t = 1 \dots T$ has
-$\eta_t = \eta\,t/w$ for $t \le w$, then $\tfrac{\eta}{2}\big(1 + \cos(\pi\,\frac{t-1-w}{T-w})\big)$ (Loshchilov and
-Hutter 2017).
+The learning rate rises linearly over the warm-up and then follows half a cosine towards zero: step $t = 1
+\dots T$ has $\eta_t = \eta\,t/w$ for $t \le w$, then $\tfrac{\eta}{2}\big(1 +
+\cos(\pi\,\frac{t-1-w}{T-w})\big)$ (Loshchilov and Hutter 2017).
 """
 
 import math
@@ -10,7 +10,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from vitruvius.arch.choice import ArchChoice
 from vitruvius.core.config import Names, Part
+from vitruvius.datasets import DataChoice
 
 Epochs = Annotated[int, Field(ge=1, le=100_000)]
 BatchSize = Annotated[int, Field(ge=1, le=2**20)]
@@ -24,9 +26,9 @@ class Recipe(Part):
 
     group: ClassVar[str] = "recipe"
     objective: Names = ("classify",)
-    """What is minimised: a file of objectives/ (see `vitruvius list objectives`) or ./mine.py:name."""
+    """What is minimised: a file of objectives/ (`vitruvius list objectives`) or ./mine.py:name."""
     optimiser: str = "adamw"
-    """How gradients become steps: a file of optimisers/ (see `vitruvius list optimisers`) or ./mine.py:name."""
+    """How parameters are updated: a file of optimisers/ (`vitruvius list optimisers`) or ./mine.py:name."""
     epochs: Epochs = 10
     """How often every training sample is seen."""
     batch: BatchSize = 32
@@ -44,7 +46,7 @@ class Recipe(Part):
     clip: Annotated[float, Field(ge=0)] = 1.0
     """Largest norm of the gradient; 0 = no clipping."""
     seed: Seed = 0
-    """Of the first weights, the order, the augmentation and the dropout."""
+    """Seed of the initial weights, the order of the samples, the augmentation and the dropout."""
     checkpoint: Annotated[int, Field(ge=1)] = 500
     """Optimiser steps between two checkpoints."""
     time_limit: Annotated[float, Field(gt=0)] | None = None
@@ -61,6 +63,11 @@ class Augment(Part):
     """Random square crops of 1 - crop to 1 of the side, scaled back."""
     flip: bool = False
     """Random left-right flips."""
+
+    @property
+    def augments(self) -> bool:
+        """Whether any image is changed at all."""
+        return bool(self.shift or self.crop or self.flip)
 
 
 class Threads(Part):
@@ -81,8 +88,22 @@ class Compute(Threads):
     """auto: bfloat16 where a GPU computes with it, float32 elsewhere."""
 
 
+class ClassifierSettings(DataChoice, ArchChoice, Recipe, Augment, Compute):
+    """Everything that training a classifier needs to know."""
+
+    group: ClassVar[str] = "classifier"
+    shift: Annotated[int, Field(ge=0, le=64)] = 2
+    label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """Fraction of each label that is spread evenly over all classes."""
+    init: str | None = None
+    """Start from the weights of this run or .safetensors file. Masked pretraining trains the patches and not
+    the class token: after it, --set pooling=mean may help."""
+    compile: Literal["auto", "on", "off"] = "auto"
+    """torch.compile; auto: where it saves time within the run and a C++ compiler is found."""
+
+
 def learning_rate(step: int, peak: float, warmup: int, total: int | None) -> float:
-    """Return the learning rate of optimiser step `step`, counted from 1, of `total`; constant if `total` is None.
+    """Return the learning rate of step `step` (from 1) of `total`; constant if `total` is None.
 
     A warm-up takes at most half of the steps.
 

@@ -1,25 +1,67 @@
-"""What a training ends with: its result, and curves, confusion, report and model card in its folder."""
+"""What a training reports: a record per epoch, the score on the test images, and the result. No torch.
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+Files of older runs are read through the same types: keys they do not know are ignored, missing ones have
+defaults.
+"""
 
-from vitruvius.arch import cost
-from vitruvius.arch.arch import Arch
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import ConfigDict
+
 from vitruvius.core import files, records
 from vitruvius.core.blocks import Block, Text
-from vitruvius.core.runs import Run
-from vitruvius.doctor.results import Found
-from vitruvius.render import text as render
+from vitruvius.core.config import Strict
+from vitruvius.doctor.results import Found as Finding
 
-if TYPE_CHECKING:
-    from vitruvius.datasets import Dataset
-    from vitruvius.training.loop import Job
-    from vitruvius.verbs.train import Config
+READS_OLDER = ConfigDict(extra="ignore")
+
+
+class Timing(Strict):
+    """The part of a record that differs between runs of the same work."""
+
+    model_config: ClassVar[ConfigDict] = READS_OLDER
+    seconds: float
+    images_per_second: float
+
+
+class Epoch(records.Record):
+    """One epoch: means over its training samples, and the validation set after it."""
+
+    model_config: ClassVar[ConfigDict] = READS_OLDER
+    epoch: int
+    train_loss: float
+    train_accuracy: float | None
+    val_loss: float | None
+    val_accuracy: float | None
+    lr: float
+    grad_norm: float
+    timing: Timing
+
+    def view(self) -> Iterable[Block]:
+        text = f"epoch {self.epoch:>3}  loss {self.train_loss:.4f}"
+        text += "" if self.val_loss is None else f"  validation loss {self.val_loss:.4f}"
+        text += "" if self.train_accuracy is None else f"  accuracy {self.train_accuracy:.2%}"
+        text += "" if self.val_accuracy is None else f"  validation accuracy {self.val_accuracy:.2%}"
+        yield Text(text=f"{text}  {self.timing.seconds:.1f} s, {self.timing.images_per_second:,.0f} images/s")
+
+
+@dataclass(frozen=True)
+class TestScore:
+    """Loss, accuracy and confusion counts of a classifier on the test images."""
+
+    __test__ = False  # pytest would collect a class of this name
+    loss: float
+    accuracy: float
+    confusion: tuple[tuple[int, ...], ...]  # true class by predicted class
 
 
 class Result(records.Result):
-    """A trained network, judged once on the test images with the weights of its best validation epoch."""
+    """A trained network with its test score, measured once with the weights of the best validation epoch."""
 
+    model_config: ClassVar[ConfigDict] = READS_OLDER
     test_accuracy: float
     test_loss: float
     val_accuracy: float | None
@@ -32,14 +74,14 @@ class Result(records.Result):
     run: str
     data: str
     compile: str
-    inexact: bool
-    findings: tuple[Found, ...] = ()
-    """What --doctor found."""
+    inexact: bool = False
+    findings: tuple[Finding, ...] = ()
+    """The findings of --doctor."""
 
     @property
     def exit_code(self) -> int:  # type: ignore[override]
-        """1 if the doctor has proven something wrong."""
-        return int(any(found.severity == "error" for found in self.findings))
+        """1 if the doctor has found an error, else 0."""
+        return int(any(finding.severity == "error" for finding in self.findings))
 
     def view(self) -> Iterable[Block]:
         val = f", validation {self.val_accuracy:.2%}" if self.val_accuracy is not None else ""
@@ -48,54 +90,23 @@ class Result(records.Result):
             f"{self.params:,} parameters, {self.seconds:.0f} s, {self.images_per_second:,.0f} images/s",
             style="title",
         )
-        for found in self.findings:
-            yield Text(text=f"doctor: {found.severity}: {found.bug}: {found.evidence}", style="note")
+        for finding in self.findings:
+            yield Text(text=f"doctor: {finding.severity}: {finding.bug}: {finding.evidence}", style="note")
         yield Text(text=f"run: {self.run}", style="note")
 
 
-def finish(
-    run: Run, config: "Config", data: "Dataset", arch: Arch, job: "Job", known: dict[str, Any]
-) -> Result:
-    """Judge the best weights on the test images, once, and write what people look at; `known` goes into the result."""
-    from vitruvius.training import evaluate as judge
-
-    files.write_json(run.path("model.json"), {"arch": arch.model_dump(mode="json"), **judge.labels(data)})
-    test = judge.tested(job, data)
-    result = Result(
-        test_accuracy=test.accuracy,
-        test_loss=test.loss,
-        val_accuracy=job.cursor.best_score if len(data.validation) and job.cursor.best_epoch else None,
-        best_epoch=job.cursor.best_epoch,
-        epochs=job.cursor.epoch,
-        seconds=job.cursor.seconds,
-        images_per_second=judge.speed(run.records()),
-        params=cost.cost(arch).params,
-        seed=config.seed,
-        run=str(run.folder),
-        data=data.name,
-        compile=config.compile,
-        **known,
-    )
-    run.keep(result)
-    _draw(run, config, data, result, test.confusion)
-    return result
+def read_result(folder: Path) -> Result:
+    """Read the result of a finished training run."""
+    return Result(**files.read_json(folder / "result.json"))
 
 
-def _draw(run: Run, config: "Config", data: "Dataset", result: Result, confusion: Any) -> None:
-    """Curves, confusion, report and model card: made from records alone."""
-    from vitruvius.render import page as html
-    from vitruvius.render import png
-    from vitruvius.training import report as training
+def epochs(lines: Iterable[dict[str, Any]]) -> list[Epoch]:
+    """Return the epoch records among the lines of a records.jsonl."""
+    return [Epoch(**line) for line in lines if line["kind"] == "epoch"]
 
-    curves = training.curves(run.records())
-    mistakes = training.confusion(data.classes, confusion)
-    png.draw(curves, run.path("curves.png"))
-    png.draw(mistakes, run.path("confusion.png"))
-    facts = training.facts(
-        result.model_dump(mode="json", exclude={"findings"}), config.model_dump(mode="json")
-    )
-    said = [block for found in result.findings for block in found.view()]
-    doctor = [Text(text="Findings of the doctor", style="title"), *said] if said else []
-    page = html.page(f"{config.arch} on {data.name}", [*facts, *doctor, curves, mistakes])
-    files.write(run.path("report.html"), page)
-    files.write(run.path("README.md"), render.markdown(training.card(config.arch, data.source, facts)))
+
+def images_per_second(epochs: Sequence[Epoch]) -> float:
+    """Return the mean training speed over all epochs."""
+    seconds = sum(epoch.timing.seconds for epoch in epochs)
+    images = sum(epoch.timing.seconds * epoch.timing.images_per_second for epoch in epochs)
+    return images / seconds if seconds else 0.0

@@ -1,4 +1,4 @@
-"""A training inside its run folder: resumed where it stopped, recorded as it goes, its best weights kept."""
+"""A training in its run folder: resumed from its checkpoint, recorded, its best weights kept."""
 
 import csv
 import io
@@ -15,79 +15,84 @@ from vitruvius.core import files, runs
 from vitruvius.core.config import Config, Flags
 from vitruvius.core.errors import UserError, VitruviusError
 from vitruvius.core.records import Note, Record
-from vitruvius.core.runs import Run
-from vitruvius.training import checkpoint, loop
-from vitruvius.training import distributed as world
-from vitruvius.training.loop import Epoch, Job
+from vitruvius.core.runs import RunFolder
+from vitruvius.training import checkpoint, distributed, loop, results
+from vitruvius.training.loop import Job
+from vitruvius.training.results import Epoch
 
 C = TypeVar("C", bound=Config)
 
 
 @contextmanager
-def opened(verb: str, config: C, flags: Flags) -> Iterator[tuple[Run, C]]:
-    """The run folder for all processes of a training: the first holds it, the others only read it."""
-    if world.size() == 1:
+def open_run(verb: str, config: C, flags: Flags) -> Iterator[tuple[RunFolder, C]]:
+    """Open the run folder on every rank: rank 0 creates and locks it and broadcasts its path and config."""
+    if distributed.world_size() == 1:
         with runs.opened(verb, config, flags) as found:
             yield found
         return
-    if world.rank() > 0:
-        heard = world.told("")
-        if not heard:
+    if distributed.rank() > 0:
+        received = distributed.broadcast_string("")
+        if not received:
             raise UserError("the first process could not open the run folder")
-        about = json.loads(heard)
-        yield Run(Path(about["folder"]), about["is_new"]), type(config)(**about["config"])
+        about = json.loads(received)
+        yield RunFolder(Path(about["folder"]), about["is_new"]), type(config)(**about["config"])
         return
     with ExitStack() as stack:
         try:
-            run, config = stack.enter_context(runs.opened(verb, config, flags))
+            folder, config = stack.enter_context(runs.opened(verb, config, flags))
         except VitruviusError:
-            world.told("")
+            distributed.broadcast_string("")
             raise
-        about = {"folder": str(run.folder), "is_new": run.is_new, "config": config.model_dump(mode="json")}
-        world.told(json.dumps(about))
-        yield run, config
+        settings = config.model_dump(mode="json")
+        about = {"folder": str(folder.folder), "is_new": folder.is_new, "config": settings}
+        distributed.broadcast_string(json.dumps(about))
+        yield folder, config
 
 
-def carried(run: Run, job: Job, environment: dict[str, Any], allow_inexact: bool) -> Iterator[Record]:
-    """Train a job to its end, from its newest checkpoint if the run has one; keeps state, records and best weights."""
-    inexact = _same_environment(run, environment, allow_inexact)
+def run_job(
+    folder: RunFolder, job: Job, environment: dict[str, Any], allow_inexact: bool
+) -> Iterator[Record]:
+    """Train a job from its newest checkpoint, if any, to its end; keep state, records and best weights."""
+    inexact = _check_environment(folder, environment, allow_inexact)
     if inexact:
         yield Note(text=f"not the same to the bit as before: {inexact}", warning=True)
     best: dict[str, Tensor] = {}
-    _connect(run, job, best)
-    if checkpoint.exists(run.path("state")):
-        found, faults = checkpoint.read(run.path("state"), job)
+    _save_into(folder, job, best)
+    if checkpoint.exists(folder.path("state")):
+        found, faults = checkpoint.read(folder.path("state"), job)
         best.update(found)
         for fault in faults:
             yield Note(text=f"{fault}; the checkpoint before it is used", warning=True)
-    lines = _cut_records(run, job.cursor.records)
+    epochs = _drop_later_records(folder, job.cursor.records)
     for record in loop.run(job):
-        if isinstance(record, Epoch) and world.rank() == 0:
-            run.keep(record)
-            lines.append(record.line())
-            files.write(run.path("log.csv"), _csv(lines))
+        if isinstance(record, Epoch) and distributed.rank() == 0:
+            folder.keep(record)
+            epochs.append(record)
+            files.write(folder.path("log.csv"), _csv(epochs))
         yield record
-    if not best:  # stopped by the time limit within the first epoch
+    if not best:  # the time limit stopped the run within the first epoch
         job.keep_best(job)
     checkpoint.restore_best(job, best)
 
 
-def _connect(run: Run, job: Job, best: dict[str, Tensor]) -> None:
+def _save_into(folder: RunFolder, job: Job, best: dict[str, Tensor]) -> None:
+    """Make the job write its checkpoints and its best weights into the folder."""
+
     def keep_best(job: Job) -> None:
         best.update(checkpoint.weights(job.model))
-        if world.rank() == 0:
-            files.write(run.path("model.safetensors"), save(best))
+        if distributed.rank() == 0:
+            files.write(folder.path("model.safetensors"), save(best))
 
     job.keep_best = keep_best
-    job.save = lambda job: checkpoint.write(run.path("state"), job, best)
+    job.save = lambda job: checkpoint.write(folder.path("state"), job, best)
 
 
-def _same_environment(run: Run, environment: dict[str, Any], allow_inexact: bool) -> str:
-    """Record the environment of a new run; compare it on resume. Returns what differs, if that is allowed."""
-    manifest = run.path("manifest.json")
-    if run.is_new or not manifest.exists():
-        if world.rank() == 0:
-            run.seal(environment)
+def _check_environment(folder: RunFolder, environment: dict[str, Any], allow_inexact: bool) -> str:
+    """Record the environment of a new run; on resume return the differences, or refuse them."""
+    manifest = folder.path("manifest.json")
+    if folder.is_new or not manifest.exists():
+        if distributed.rank() == 0:
+            folder.seal(environment)
         return ""
     before = files.read_json(manifest)["environment"]
     differing = [
@@ -97,27 +102,26 @@ def _same_environment(run: Run, environment: dict[str, Any], allow_inexact: bool
     ]
     if differing and not allow_inexact:
         raise UserError(
-            f"{run.folder.name} cannot be continued to the bit: {'; '.join(differing)} "
+            f"{folder.folder.name} cannot be continued to the bit: {'; '.join(differing)} "
             "(--allow-inexact goes on all the same and marks the run)"
         )
     environment["inexact"] = before.get("inexact", False) or bool(differing)
     return "; ".join(differing)
 
 
-def _cut_records(run: Run, count: int) -> list[dict[str, Any]]:
-    """The epoch records the checkpoint knows of; later records are made again and must not stand twice."""
-    lines = run.records()
-    known = [line for line in lines if line["epoch"] <= count]
-    if world.rank() == 0 and len(known) < len(lines):
-        run.rewrite(known)
-    return [line for line in known if line["kind"] == "epoch"]
+def _drop_later_records(folder: RunFolder, last: int) -> list[Epoch]:
+    """Return the epochs up to the checkpoint; remove later records, as these epochs are trained again."""
+    lines = folder.records()
+    known = [line for line in lines if line["epoch"] <= last]
+    if distributed.rank() == 0 and len(known) < len(lines):
+        folder.rewrite(known)
+    return results.epochs(known)
 
 
-def _csv(lines: list[dict[str, Any]]) -> str:
+def _csv(epochs: list[Epoch]) -> str:
     text = io.StringIO()
-    rows = [{**line, **line["timing"]} for line in lines]
-    fields = [field for field in rows[0] if field not in ("kind", "timing")]
-    writer = csv.DictWriter(text, fields, extrasaction="ignore", lineterminator="\n")
+    rows = [{**epoch.model_dump(exclude={"timing"}), **epoch.timing.model_dump()} for epoch in epochs]
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()

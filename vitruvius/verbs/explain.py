@@ -8,7 +8,6 @@ vitruvius explain attention_cost --set tokens=17 --set heads=4
 vitruvius explain earth_mover --json
 """
 
-import sys
 from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -18,7 +17,7 @@ from pydantic import PlainSerializer
 from vitruvius import lessons
 from vitruvius.core import config, files, plugins, records
 from vitruvius.core.blocks import Block, Table, Text
-from vitruvius.core.config import Positional, Settings, settings
+from vitruvius.core.config import Flags, Positional, Settings, settings
 from vitruvius.core.errors import UserError, reason
 from vitruvius.teaching import sheet as _sheet
 
@@ -26,6 +25,7 @@ from vitruvius.teaching import sheet as _sheet
 class Config(config.Config):
     """Which lesson, with which numbers, in which form."""
 
+    takes: ClassVar[tuple[str, ...]] = (*config.Config.takes, "walk")
     lesson: Positional[str] = ""
     """Name of the lesson; without one all are listed."""
     question: str = ""
@@ -36,8 +36,6 @@ class Config(config.Config):
     """text, markdown, latex, html or json; default: by the ending of --out, otherwise text."""
     out: str = ""
     """Write this file, and the figures as PNG beside it; with --all a folder."""
-    walk: bool = False
-    """One step at a time: Enter shows the next."""
     all: bool = False
     """Every lesson on its own numbers."""
 
@@ -68,7 +66,9 @@ class Worked(records.Result):
 class Refuted(Worked):
     """A worked question of which a proof failed."""
 
-    exit_code: ClassVar[int] = 1
+    @property
+    def exit_code(self) -> int:
+        return 1
 
 
 class Collection(records.Result):
@@ -80,7 +80,9 @@ class Collection(records.Result):
 class RefutedCollection(Collection):
     """A collection in which a proof failed."""
 
-    exit_code: ClassVar[int] = 1
+    @property
+    def exit_code(self) -> int:
+        return 1
 
 
 class Part(records.Record):
@@ -93,9 +95,9 @@ class Part(records.Record):
         return self.blocks
 
 
-def run(config: Config) -> Iterator[records.Record]:
+def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """List the lessons, or work one or all of them."""
-    _check(config)
+    _check(config, flags)
     if config.all:
         yield from _every(config)
     elif config.lesson:
@@ -104,7 +106,7 @@ def run(config: Config) -> Iterator[records.Record]:
         yield from _list(config)
 
 
-def _check(config: Config) -> None:
+def _check(config: Config, flags: Flags) -> None:
     """Refuse what would silently be ignored."""
     if config.all and config.lesson:
         raise UserError(f"--all works every lesson: leave '{config.lesson}' out, or --all")
@@ -112,7 +114,7 @@ def _check(config: Config) -> None:
         raise UserError(
             "--question and --set are numbers for one lesson: name it, as in vitruvius explain multihead"
         )
-    if config.walk and (not config.lesson or config.out or not (sys.stdin.isatty() and sys.stdout.isatty())):
+    if flags.walk and (not config.lesson or config.out):
         raise UserError("--walk shows one lesson step by step on a terminal: it needs its name and no --out")
 
 
@@ -137,7 +139,7 @@ def _list(config: Config) -> Iterator[records.Record]:
 
 
 def _one(config: Config) -> Iterator[records.Record]:
-    worked = yield from _work(config.lesson, _fields(config), _is_live(config), config.walk)
+    worked = yield from _work(config.lesson, _fields(config), _is_live(config))
     if not _is_live(config):
         yield from _deliver(config, worked, {worked.lesson: _sheet.blocks(worked)})
     yield worked
@@ -156,9 +158,7 @@ def _every(config: Config) -> Iterator[records.Record]:
     yield found
 
 
-def _work(
-    name: str, fields: dict[str, Any], live: bool, walk: bool = False
-) -> Generator[records.Record, None, Worked]:
+def _work(name: str, fields: dict[str, Any], live: bool) -> Generator[records.Record, None, Worked]:
     """Work one lesson, showing each part as soon as it is there if it is shown `live`."""
     lesson = lessons.get(name)
     try:
@@ -175,8 +175,6 @@ def _work(
         steps.append(found)
         if live:
             yield Part(blocks=tuple(_sheet.step_blocks(len(steps), found)))
-        if walk:
-            _wait()
     if live:
         yield Part(blocks=tuple(_sheet.answer_blocks(answer.fields, steps)))
     checks = tuple(lesson.prove(question, answer))
@@ -195,14 +193,6 @@ def _fields(config: Config) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise UserError(f"{config.question}: a question is an object with fields, not {type(given).__name__}")
     return given | settings(config.set)
-
-
-def _wait() -> None:
-    """Let the reader look; at the end of input the rest is shown at once."""
-    try:
-        input("Enter shows the next step ")
-    except EOFError:
-        return
 
 
 def _form(config: Config) -> str:

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 from vitruvius.arch import cost, tables
 from vitruvius.core import config, plugins, records
 from vitruvius.core.blocks import Block, Table
-from vitruvius.core.config import Positional
+from vitruvius.core.config import Flags, Positional
 from vitruvius.core.errors import unknown
 
-FAMILIES = ("kernels", "datasets", "objectives", "proxies", "checks", "lessons", "verbs")
+FAMILIES = ("kernels", "datasets", "objectives", "optimisers", "proxies", "checks", "lessons", "verbs")
 
 
 class Config(config.Config):
@@ -66,7 +66,7 @@ class Result(records.Result):
             )
 
 
-def run(config: Config) -> Iterator[records.Record]:
+def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """List one family, or all."""
     present = [family for family in FAMILIES if (plugins.PACKAGE / family).is_dir()]
     if config.family not in ("all", "presets", *present):

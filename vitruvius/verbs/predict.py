@@ -1,11 +1,12 @@
-"""Classify images with a trained run, and show where it looks: attention overlays, distances, positions.
+"""Classify images with a trained run and show where it looks: attention maps, distances, positions.
 
 vitruvius predict RUN digit.png
 vitruvius predict runs/train/fashion shoe.jpg shirt.png --top 3
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
@@ -14,8 +15,13 @@ from vitruvius.core.blocks import Block, Table, Text
 from vitruvius.core.config import Flags, Positional
 from vitruvius.core.errors import UserError
 
+if TYPE_CHECKING:
+    from torch import Tensor
 
-class Config(config.Config):
+    from vitruvius.training.predictor import Predictor
+
+
+class Config(config.RunConfig):
     """Which run, which images."""
 
     run: Positional[str] = ""
@@ -27,23 +33,23 @@ class Config(config.Config):
 
 
 class Guess(config.Strict):
-    """A class with the model's probability for it."""
+    """A class and its probability."""
 
     name: str
     probability: float
 
 
 class Prediction(config.Strict):
-    """What the model says of one image."""
+    """The most probable classes of one image."""
 
     image: str
     guesses: tuple[Guess, ...]
     attention: str
-    """The picture that shows where it looked."""
+    """The picture of the patches that the model attends to."""
 
 
 class Result(records.Result):
-    """All predictions, and the pictures about the model itself."""
+    """All predictions, and the pictures of the model itself."""
 
     predictions: tuple[Prediction, ...]
     model: str
@@ -53,9 +59,9 @@ class Result(records.Result):
 
     def view(self) -> Iterable[Block]:
         rows = [
-            (prediction.image if not place else "", guess.name, f"{guess.probability:.2%}")
+            ("" if index else prediction.image, guess.name, f"{guess.probability:.2%}")
             for prediction in self.predictions
-            for place, guess in enumerate(prediction.guesses)
+            for index, guess in enumerate(prediction.guesses)
         ]
         if rows:
             yield Table(columns=("image", "class", "probability"), rows=tuple(rows))
@@ -64,24 +70,22 @@ class Result(records.Result):
 
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Classify the images and draw what the model attends to."""
-    from vitruvius.training import predictor as trained
+    from vitruvius.training import predictor
 
     if not config.run:
         raise UserError(
             "which run? vitruvius predict RUN IMAGE... (RUN is a name below runs/train, or a folder)"
         )
     source = runs.find(config.run, "train", flags.runs)
-    model = trained.load(source)
-    images = [(name, trained.picture(name, model)) for name in config.images]
+    model = predictor.load(source)
+    images = [predictor.read_picture(name, model) for name in config.images]
     with runs.opened("predict", config, flags) as (folder, config):
         predictions = []
-        for name, pixels in images:
-            guesses, attention = trained.classify(model, pixels, config.top)
+        for name, pixels in zip(config.images, images, strict=True):
             picture = folder.path(f"{_stem(name, config.images)}-attention.png")
-            _overlay(name, pixels, attention, picture)
-            shown = tuple(Guess(name=label, probability=share) for label, share in guesses)
-            predictions.append(Prediction(image=name, guesses=shown, attention=str(picture)))
-        distance, positions = _about(folder, model, [pixels for _, pixels in images])
+            guesses = tuple(_classify(model, name, pixels, config.top, picture))
+            predictions.append(Prediction(image=name, guesses=guesses, attention=str(picture)))
+        distance, positions = _draw_model(folder, model, images)
         result = Result(
             predictions=tuple(predictions),
             model=str(source),
@@ -95,33 +99,34 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
 
 
 def _stem(name: str, names: tuple[str, ...]) -> str:
-    """A file name for an image's picture; images of one name from several folders are numbered."""
-    from pathlib import Path
-
+    """Return a file name for an image's picture; images of the same name in several folders are numbered."""
     stem = Path(name).stem
     alike = [other for other in names if Path(other).stem == stem]
     return stem if len(alike) == 1 else f"{stem}-{alike.index(name) + 1}"
 
 
-def _overlay(name: str, pixels: Any, attention: Any, path: Any) -> None:
+def _classify(model: "Predictor", name: str, pixels: "Tensor", top: int, picture: Path) -> Iterator[Guess]:
+    """Yield the most probable classes of an image; draw its attention maps."""
     from vitruvius.render import png
-    from vitruvius.training import attention_pictures as looking
+    from vitruvius.training import attention_pictures, predictor
 
-    png.draw(
-        looking.overlay(name, pixels.tolist(), [(title, heat.tolist()) for title, heat in attention]), path
-    )
+    guesses, attention = predictor.classify(model, pixels, top)
+    heats = [(title, heat.tolist()) for title, heat in attention]
+    png.draw(attention_pictures.overlay(name, pixels.tolist(), heats), picture)
+    for label, probability in guesses:
+        yield Guess(name=label, probability=probability)
 
 
-def _about(folder: runs.Run, model: Any, images: list[Any]) -> tuple[str, str | None]:
-    """The pictures about the model: mean attention distance, and similarity of positions where it has them."""
+def _draw_model(folder: runs.RunFolder, model: "Predictor", images: "list[Tensor]") -> tuple[str, str | None]:
+    """Draw mean attention distances and, if the model has positions, their similarity; return both paths."""
     from vitruvius.render import png
-    from vitruvius.training import attention_pictures as looking
-    from vitruvius.training import predictor as trained
+    from vitruvius.training import attention_pictures, predictor
 
     distance, positions = folder.path("distance.png"), folder.path("positions.png")
-    png.draw(looking.distance(trained.distances(model, images).tolist(), model.net.arch.image), distance)
-    similarity = trained.position_similarity(model)
+    found = predictor.distances(model, images).tolist()
+    png.draw(attention_pictures.distance(found, model.net.arch.image), distance)
+    similarity = predictor.position_similarity(model)
     if similarity is None:
         return str(distance), None
-    png.draw(looking.positions(similarity.tolist()), positions)
+    png.draw(attention_pictures.positions(similarity.tolist()), positions)
     return str(distance), str(positions)

@@ -10,7 +10,7 @@ vitruvius pretrain --latent 5,20 --objective reconstruct --l2 0.01 --epochs 50
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 __all__ = ["Config", "Result", "run"]
 
 
-class Config(config.Config):
+class Config(config.RunConfig):
     """What is pretrained, on what, and how; what is left out is chosen by the model."""
 
+    takes: ClassVar[tuple[str, ...]] = (*config.RunConfig.takes, "allow_inexact")
     objective: Names = ()
     """reconstruct, denoise, mask, or ./mine.py:name; default: the first three, for a ViT mask."""
     model: Literal["linear", "mlp", "vit"] = "linear"
@@ -148,7 +149,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Pretrain, probe, certify, write the run folder."""
     from vitruvius.pretraining import evaluate as pretraining
     from vitruvius.training import session
-    from vitruvius.training.loop import Epoch
+    from vitruvius.training.results import Epoch
 
     prepared = (
         _prepared(config) if flags.resume is None else None
@@ -162,7 +163,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
             before = pretraining.look(job.model, 0, judge)
             folder.keep(before)
             yield before
-        for record in session.carried(folder, job, environment, flags.allow_inexact):
+        for record in session.run_job(folder, job, environment, flags.allow_inexact):
             if isinstance(record, Epoch):
                 # Kept before the epoch's checkpoint is written: a crash in a probe repeats the epoch.
                 record = pretraining.look(job.model, record.epoch, judge)
@@ -177,8 +178,8 @@ def _prepared(config: Config) -> Prepared:
 
     data, config = _data(config), _resolved(config)
     threads, place = (
-        device.use_threads(config.threads or _threads(config, data)),
-        device.device(config.device),
+        device.set_threads(config.threads or _threads(config, data)),
+        device.choose_device(config.device),
     )
     job, judge = _job(config, data, place)
     environment = runs.environment(**device.fingerprint(threads, 1), data_sha256=data.sha256)
@@ -224,14 +225,14 @@ def _threads(config: Config, data: "Dataset") -> int:
 def _job(config: Config, data: "Dataset", place: Any) -> "tuple[Job, Judge]":
     import torch
 
+    from vitruvius import optimisers
     from vitruvius.datasets import Split
     from vitruvius.nn.masked import decoder_for
-    from vitruvius.optimisers.adamw import adamw
     from vitruvius.pretraining import autoencoders
     from vitruvius.pretraining import evaluate as pretraining
     from vitruvius.pretraining.grid import Grid, measure
     from vitruvius.training import loop
-    from vitruvius.training.augment import Augment
+    from vitruvius.training.recipe import Augment, Recipe
 
     plan, model = _plan(config), config.model
     if model == "vit":
@@ -248,13 +249,15 @@ def _job(config: Config, data: "Dataset", place: Any) -> "tuple[Job, Judge]":
         model=grid,
         measure=measure,
         train=pretraining.samples(
-            data, train, model, seed=config.seed, augment=Augment(config.shift), **where
+            data, train, model, seed=config.seed, augment=Augment(shift=config.shift), **where
         ),
         validation=pretraining.samples(
             data, Split(train.x[:0], None), model
         ),  # so that the last weights are kept
-        recipe=loop.Recipe(**recipe, decay=config.schedule == "cosine"),
-        optimiser=adamw(grid, recipe["lr"], config.weight_decay if model == "vit" else 0.0),
+        recipe=Recipe(**recipe, schedule=config.schedule, clip=0.0),
+        optimiser=optimisers.build(
+            "adamw", grid, recipe["lr"], config.weight_decay if model == "vit" else 0.0
+        ),
     )
     return job, pretraining.judge(data, model, config.probe, config.labels, config.seed, **where)
 

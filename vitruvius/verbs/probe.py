@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from vitruvius.pretraining.features import Source
 
 
-class Config(config.Config):
+class Config(config.RunConfig):
     """Which features, on which data, by which probe."""
 
     source: Positional[str] = ""
@@ -103,7 +103,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     if not config.source:
         raise UserError("which features? vitruvius probe RUN, raw, pca:K or untrained:ARCH")
     config, source, seed = _of_run(config, flags)
-    device.use_threads(config.threads)
+    device.set_threads(config.threads)
     data = _data(config, seed)
     found = list(encoders.sources(config.source, data, config.seed, source))
     if config.source != "raw" and (why_not := pca.too_large(data.train.x)):
@@ -153,15 +153,15 @@ def _row(config: Config, data: "Dataset", source: "Source") -> Row:
 
     from vitruvius.pretraining import probe as probing
     from vitruvius.training import seeds
-    from vitruvius.training.batches import Feed
+    from vitruvius.training.batches import Batches
 
     judged = getattr(data, config.on)
-    test = probing.Labelled(probing.features(source.encode, Feed(judged.x, judged.y)), judged.y)
+    test = probing.Labelled(probing.features(source.encode, Batches(judged.x, judged.y)), judged.y)
     outcomes = []
     for number in range(1 if config.labels == "all" else config.draws):
         kept = probing.draw(data.train.y, config.labels, config.seed, number)  # type: ignore[arg-type]
         x, y = data.train.x[kept], data.train.y[kept]  # type: ignore[index]
-        train = probing.Labelled(probing.features(source.encode, Feed(x, y)), y)
+        train = probing.Labelled(probing.features(source.encode, Batches(x, y)), y)
         seed = seeds.derive(config.seed, "probe", number)
         outcomes.append(probing.probe(config.method, train, test, len(data.classes), config.l2, seed))
     accuracies = [outcome.accuracy for outcome in outcomes]
@@ -197,7 +197,7 @@ def _result(config: Config, data: "Dataset", rows: list[Row], run: str) -> Resul
     )
 
 
-def _draw(folder: runs.Run, result: Result) -> None:
+def _draw(folder: runs.RunFolder, result: Result) -> None:
     from vitruvius.render import png
 
     bars = Bars(

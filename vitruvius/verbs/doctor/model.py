@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from vitruvius.core import config, plugins, records
-from vitruvius.core.config import Positional
+from vitruvius.core.config import Flags, Positional
 from vitruvius.core.errors import UserError
 
 
@@ -24,7 +24,7 @@ class Config(config.Config):
     """Also measure gradient accumulation: the batch in every (batch, steps), against the whole."""
 
 
-def run(config: Config) -> Iterator[records.Record]:
+def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Build, pass forward and back once on a copy, and report."""
     from vitruvius.doctor import diagnose as clinic
     from vitruvius.doctor.results import result

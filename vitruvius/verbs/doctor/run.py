@@ -16,8 +16,6 @@ from vitruvius.core import config, records
 from vitruvius.core.config import Flags, Positional, Rest
 from vitruvius.core.errors import UserError
 
-SHOWN_FLAGS = ("json", "quiet")
-
 
 class Config(config.Config):
     """Which script, how long."""

@@ -4,24 +4,24 @@ from pathlib import Path
 
 import pytest
 
-from vitruvius.datasets import _places
+from vitruvius.datasets import _paths
 
 
 def test_a_data_folder_is_the_only_place_if_it_is_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VITRUVIUS_DATA", str(tmp_path / "shared"))
-    found = _places.folders("set", ("SET/raw",), ("/known",), data_dir="~/mine")
+    found = _paths.folders("set", ("SET/raw",), ("/known",), data_dir="~/mine")
     assert found == [tmp_path / "home/mine/SET/raw", tmp_path / "home/mine"]
 
 
 def test_the_order_is_environment_known_places_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VITRUVIUS_DATA", str(tmp_path / "shared"))
-    found = _places.folders("set", ("SET/raw", "set"), ("~/known",))
+    found = _paths.folders("set", ("SET/raw", "set"), ("~/known",))
     names = ["shared/SET/raw", "shared/set", "home/known", "cache/vitruvius/set"]
     assert found == [tmp_path / name for name in names]
     monkeypatch.delenv("XDG_CACHE_HOME")
-    assert _places.cache("set") == tmp_path / "home/.cache/vitruvius/set"
+    assert _paths.cache("set") == tmp_path / "home/.cache/vitruvius/set"
 
 
 def test_the_first_complete_folder_is_taken_in_any_spelling(tmp_path: Path) -> None:
@@ -30,8 +30,8 @@ def test_the_first_complete_folder_is_taken_in_any_spelling(tmp_path: Path) -> N
         (tmp_path / name).write_bytes(b"")
     folders = [tmp_path / name for name in ("zero", "one", "two", "three")]
     spellings = [("a.gz", "a"), ("b.gz", "b")]
-    assert _places.find(folders, spellings) == [tmp_path / "two/a", tmp_path / "two/b.gz"]
-    assert _places.find(folders[:2], spellings) is None
+    assert _paths.find(folders, spellings) == [tmp_path / "two/a", tmp_path / "two/b.gz"]
+    assert _paths.find(folders[:2], spellings) is None
 
 
 @pytest.mark.parametrize(("value", "is_offline"), [("1", True), ("true", True), ("0", False), ("", False)])
@@ -40,6 +40,6 @@ def test_either_switch_forbids_the_network(
     name: str, value: str, is_offline: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("VITRUVIUS_OFFLINE", raising=False)
-    assert not _places.offline()
+    assert not _paths.offline()
     monkeypatch.setenv(name, value)
-    assert _places.offline() is is_offline
+    assert _paths.offline() is is_offline

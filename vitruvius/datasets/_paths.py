@@ -1,7 +1,7 @@
-"""Where the files of a data set are looked for, and what to say when they are not there.
+"""The folders in which the files of a data set are searched, and the error if they are not found.
 
-The order: the data folder that was asked for, and then nothing else; else $VITRUVIUS_DATA, the places where other
-programmes put the set, the cache ($XDG_CACHE_HOME/vitruvius or ~/.cache/vitruvius).
+With --data-dir only that folder is searched; else $VITRUVIUS_DATA, the folders where other programs store the
+set, and the cache ($XDG_CACHE_HOME/vitruvius or ~/.cache/vitruvius), in this order.
 """
 
 import os
@@ -12,39 +12,39 @@ from vitruvius.core.errors import UserError
 
 
 def offline() -> bool:
-    """Whether the user forbids the network: $VITRUVIUS_OFFLINE or $HF_HUB_OFFLINE is set to anything but 0."""
+    """Whether downloads are forbidden: $VITRUVIUS_OFFLINE or $HF_HUB_OFFLINE is set to anything but 0."""
     return any(os.environ.get(name, "0") not in ("", "0") for name in ("VITRUVIUS_OFFLINE", "HF_HUB_OFFLINE"))
 
 
-def at_home(path: str) -> Path:
-    """The path with a leading ~ replaced by the user's folder, if there is one."""
+def expand_home(path: str) -> Path:
+    """Replace a leading ~ by the user's home folder, if there is one."""
     return Path(os.path.expanduser(path))
 
 
 def cache(name: str) -> Path:
-    """The folder in which downloads of a set are kept."""
+    """Return the folder for the downloads of a data set."""
     home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return at_home(home) / "vitruvius" / name
+    return expand_home(home) / "vitruvius" / name
 
 
 def folders(
     name: str, subfolders: Sequence[str], known: Sequence[str] = (), data_dir: str | None = None
 ) -> list[Path]:
-    """The folders in which a set is looked for, first one first.
+    """Return the folders in which a data set is searched, in order.
 
-    A data folder may hold the files themselves; $VITRUVIUS_DATA holds many sets, so only its subfolders count there
-    (the files of MNIST and Fashion-MNIST have the same names).
+    A data folder may hold the files themselves; $VITRUVIUS_DATA holds many sets, so only its subfolders count
+    there (the files of MNIST and Fashion-MNIST have the same names).
     """
     if data_dir is not None:
-        root = at_home(data_dir)
+        root = expand_home(data_dir)
         return [*(root / sub for sub in subfolders), root]
     shared = os.environ.get("VITRUVIUS_DATA")
-    asked = [at_home(shared) / sub for sub in subfolders] if shared else []
-    return [*asked, *(at_home(place) for place in known), cache(name)]
+    asked = [expand_home(shared) / sub for sub in subfolders] if shared else []
+    return [*asked, *(expand_home(folder) for folder in known), cache(name)]
 
 
 def find(folders: Sequence[Path], names: Sequence[Sequence[str]]) -> list[Path] | None:
-    """The files in the first folder that holds all of them; each has several spellings, the first found is taken."""
+    """Return the files from the first folder that holds all of them; each may have several spellings."""
     for folder in folders:
         found = [
             next((folder / name for name in options if os.path.isfile(folder / name)), None)
@@ -56,7 +56,7 @@ def find(folders: Sequence[Path], names: Sequence[Sequence[str]]) -> list[Path] 
 
 
 def not_found(name: str, folders: Sequence[Path], names: Sequence[Sequence[str]], hint: str) -> UserError:
-    """The one sentence for files that are nowhere: the set, where was looked, what to put there, what helps."""
+    """Return the error for missing files: the folders searched, the files wanted, and a hint."""
     wanted = ", ".join(options[0] for options in names)
     where = ", ".join(map(str, folders))
     switch = " (downloads are switched off by VITRUVIUS_OFFLINE or HF_HUB_OFFLINE)" if offline() else ""

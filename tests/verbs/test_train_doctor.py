@@ -1,4 +1,4 @@
-"""`train --doctor`: our own loop under watch, the same to the bit, silent when healthy, named when it is not."""
+"""`train --doctor`: our own loop is watched, computes the same to the bit, and its faults are named."""
 
 import json
 from pathlib import Path
@@ -10,8 +10,7 @@ import torch
 from vitruvius.cli import main
 from vitruvius.core import files
 from vitruvius.core.errors import UserError
-from vitruvius.training import distributed as world
-from vitruvius.training import loop
+from vitruvius.training import distributed, loop
 from vitruvius.verbs import train as verb
 
 TOY = f"{Path(__file__).parent / 'killing.py'}:toy"
@@ -38,8 +37,8 @@ def cut(part, count):
     return datasets.Split(part.x[:count], part.y[:count])
 def slice(**options):
     data = datasets.get("mnist")
-    parts = {"train": cut(data.train, 1000), "validation": cut(data.validation, 200), "test": cut(data.test, 200)}
-    return dataclasses.replace(data, name="mnist (slice)", **parts)
+    train, validation, test = cut(data.train, 1000), cut(data.validation, 200), cut(data.test, 200)
+    return dataclasses.replace(data, name="mnist (slice)", train=train, validation=validation, test=test)
 """
 
 
@@ -124,9 +123,9 @@ def test_a_bug_in_our_own_loop_is_named_with_its_line(
 
 
 def test_a_module_in_the_wrong_mode_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def forgetful(measure: Any, model: Any, feed: Any) -> Any:
+    def forgetful(measure: Any, model: Any, batches: Any) -> Any:
         with torch.no_grad():
-            found = measure(model, feed.batch(torch.arange(len(feed))), None)
+            found = measure(model, batches.batch(torch.arange(len(batches))), None)
         return float(found.value), 0.5
 
     monkeypatch.setattr(loop, "evaluate", forgetful)
@@ -142,7 +141,8 @@ def test_a_training_that_fails_still_has_its_findings(
     words = ["--lr", "100", "--warmup", "0", "--clip", "0", "--epochs", "50"]
     (tmp_path / "mine.py").write_text(
         "import torch\nfrom vitruvius.datasets import Dataset, Split\n"
-        "def data(**options):\n    part = Split(torch.zeros(32, 1, 8, 8, dtype=torch.uint8), torch.arange(32) % 2)\n"
+        "def data(**options):\n"
+        "    part = Split(torch.zeros(32, 1, 8, 8, dtype=torch.uint8), torch.arange(32) % 2)\n"
         "    return Dataset('mine', part, part, part, ('a', 'b'), (float('nan'),), (0.5,))\n"
     )
     data = ["--data", f"{tmp_path / 'mine.py'}:data"]
@@ -166,6 +166,6 @@ def test_watching_turns_compilation_off_and_never_for_a_compiled_run(
 
 
 def test_several_processes_are_not_watched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(world, "size", lambda: 2)
+    monkeypatch.setattr(distributed, "world_size", lambda: 2)
     with pytest.raises(UserError, match="train without torchrun"):
         list(verb.run(verb.Config(data=TOY, set=tuple(SMALL[1:]), doctor=True)))
