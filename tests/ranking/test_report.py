@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from typing import Any
 
 from vitruvius.core.blocks import Scatter
@@ -145,10 +146,11 @@ def test_the_page_sorts_by_a_chosen_score_and_fetches_nothing() -> None:
     found["archs"][0]["name"] = "</script><img src=x>"
     page = report.page(Result(**found))
     assert "<img src=x>" not in page
-    script = page[page.rindex("<script>const ranks = ") :]
-    ranks = json.loads(script.removeprefix("<script>const ranks = ").partition(";\n")[0])
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert data is not None
+    ranks = json.loads(data[1])
     assert ranks["depth"] == {"</script><img src=x>": 1, "network1": 2, "network2": 3, "network3": 4}
-    assert 'createElement("select")' in script
+    assert 'createElement("select")' in page[data.end() :]
     assert "network2: 1,566,037 parameters" in page
     assert "default-src 'none'" in page
     assert page.endswith("</body>\n</html>\n")

@@ -1,4 +1,4 @@
-"""A ranking's result is read from JSON and written back the same, with one accuracy column, several or none."""
+"""A result is read from JSON and written back the same, with one accuracy column, several or none."""
 
 from typing import Any
 

@@ -119,7 +119,7 @@ FAULTY = """
 def nan(once): return float("nan")
 def infinite(once): return float("inf")
 def broken(once): raise ValueError("no layers\\nat all")
-def hungry(once): raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes")
+def hungry(once): raise RuntimeError("DefaultCPUAllocator: can't allocate memory: 8 bytes")
 def deadly(once): os.abort()
 """
 
@@ -181,7 +181,8 @@ from torch.utils.checkpoint import checkpoint
 class Recomputing(nn.Module):
     def __init__(self):
         super().__init__()
-        self.body = nn.Sequential(nn.Flatten(), nn.Linear(64, 8), nn.BatchNorm1d(8), nn.Dropout(0.5), nn.GELU())
+        layers = nn.Linear(64, 8), nn.BatchNorm1d(8), nn.Dropout(0.5), nn.GELU()
+        self.body = nn.Sequential(nn.Flatten(), *layers)
         self.head = nn.Linear(8, 10)
     def forward(self, x):
         return self.head(checkpoint(self.body, x, use_reentrant=False))

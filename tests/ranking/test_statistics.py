@@ -88,7 +88,8 @@ def test_the_interval_is_the_middle_95_percent_and_holds_scipys_bootstrap() -> N
     found = statistics.interval(statistics.kendall(x, y, statistics.resamples(50)))
     assert found.value == pytest.approx(stats.kendalltau(x, y).statistic)
     drawn = stats.bootstrap(
-        (x, y), lambda a, b: stats.kendalltau(a, b).statistic, paired=True, vectorized=False, n_resamples=1000,
+        (x, y), lambda a, b: stats.kendalltau(a, b).statistic, paired=True, vectorized=False,
+        n_resamples=1000,
         method="percentile", rng=random,
     ).confidence_interval  # fmt: skip
     assert found.low == pytest.approx(drawn.low, abs=0.03)
@@ -227,4 +228,5 @@ def test_the_noise_ceiling_compares_two_trainings() -> None:
     within = found.kendall_within_size
     assert (within.value, within.pairs) == by_hand(list(first), list(second), params)
     assert within.value is not None
+    assert found.kendall.value is not None
     assert within.value < found.kendall.value

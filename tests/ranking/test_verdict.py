@@ -68,7 +68,7 @@ def test_a_score_that_differs_from_parameters_by_luck_is_no_better() -> None:
 
 
 def test_the_difference_is_taken_resample_by_resample() -> None:
-    """A score that is wrong where parameters are, but for some mistakes: unpaired, the gain would drown in noise."""
+    """A score wrong where parameters are, but for some mistakes: unpaired, the gain would drown in noise."""
     accuracy = [0.5 + 0.01 * index for index in range(COUNT)]
     score = np.array([index + SOURCE.gauss(0, 12) for index in range(COUNT)])
     params = score.copy() + 50
@@ -185,7 +185,7 @@ def test_one_seed_has_no_deviation() -> None:
 
 
 def test_accuracies_stand_beside_their_networks_by_column() -> None:
-    known = {"a": [0.1] * 4, "b": [0.2, 0.3, 0.4, None]}
+    known: dict[str, list[float | None]] = {"a": [0.1] * 4, "b": [0.2, 0.3, 0.4, None]}
     found = verdict.candidates("wxyz", ARCHS, {"a": scores((4,), (3,), (2,), (1,)), **STRUCTURAL}, known)
     assert found[3].accuracy == {"a": 0.1, "b": None}
 

@@ -1,4 +1,4 @@
-"""Ranking as a person meets it: scores first, accuracies after; interrupted, resumed and repeated to the digit."""
+"""Ranking: scores first, accuracies after; interrupted, resumed and repeated to the digit."""
 
 import json
 import os
@@ -121,7 +121,8 @@ def test_other_accuracies_change_no_score(folder: Path) -> None:
     assert [line["scores"] for line in lines("a")] == [line["scores"] for line in lines("b")]
     assert [row.rank for row in before.archs] == [row.rank for row in after.archs]
     first, second = (only(result, "params").kendall.value for result in (before, after))
-    assert first == -second != 0
+    assert first is not None
+    assert second == -first != 0
 
 
 def test_rows_without_an_accuracy_are_scored_but_not_evaluated(folder: Path) -> None:
@@ -203,21 +204,11 @@ def test_a_score_that_was_lost_is_computed_again(folder: Path) -> None:
 
 def test_a_finished_run_is_shown_again_without_torch(folder: Path) -> None:
     whole = ranked()
-    words = [
-        "rank",
-        "--archs",
-        "nets.json",
-        "--data",
-        "noise:1x8x8",
-        "--batch",
-        "4",
-        "--seeds",
-        "2",
-        "--json",
-    ]
+    given = {"archs": "nets.json", "data": "noise:1x8x8", "batch": 4, "seeds": 2, "name": "a"}
+    words = ["rank", "--json", *(f"--{key}={value}" for key, value in given.items())]
     program = (
         "import sys\nfrom vitruvius.cli import main\n"
-        f"code = main({[*words, '--name', 'a']!r})\nassert 'torch' not in sys.modules\nsys.exit(code)"
+        f"code = main({words!r})\nassert 'torch' not in sys.modules\nsys.exit(code)"
     )
     home = {**os.environ, "PYTHONPATH": str(plugins.PACKAGE.parent)}
     done = subprocess.run(
@@ -279,7 +270,8 @@ MINE = """
 from torch import nn
 def models():
     for width in (2, 4, 8):
-        yield f"mlp {width}", nn.Sequential(nn.Flatten(), nn.Linear(64, width), nn.GELU(), nn.Linear(width, 10))
+        layers = nn.Flatten(), nn.Linear(64, width), nn.GELU(), nn.Linear(width, 10)
+        yield f"mlp {width}", nn.Sequential(*layers)
 def flaky(once):
     return float("nan") if once.x.shape and len(list(once.model.parameters())[1]) == 4 else once.seed + 1.0
 """

@@ -149,8 +149,8 @@ def remarks(result: Result) -> Iterator[Text]:
     ceiling = result.noise_ceiling
     if ceiling:
         tau, within_size = interval(ceiling.kendall), within(ceiling.kendall_within_size)
-        text = f"noise ceiling: two trainings of the same networks agree with tau {tau}, within size {within_size}"
-        yield Text(text=f"{text} pairs; no score can be judged beyond that", style="note")
+        text = f"noise ceiling: two trainings of the same networks agree with tau {tau}, within size "
+        yield Text(text=f"{text}{within_size} pairs; no score can be judged beyond that", style="note")
     failed = [
         f"{row.name}, {proxy}: {score.failed}"
         for row in result.archs
@@ -249,11 +249,14 @@ def page(result: Result) -> str:
     return _with_script(html.page(f"Ranking on {result.data}", blocks, interactive=True), ranks)
 
 
-def _with_script(text: str, ranks: Mapping[str, Mapping[str, int]]) -> str:
+def _with_script(text: str, data: Mapping[str, Mapping[str, int]]) -> str:
     before, end, after = text.rpartition("</body>")
-    data = json.dumps(ranks).replace("<", "\\u003c")  # a name may hold </script>
+    as_json = json.dumps(data).replace("<", "\\u003c")  # a name may hold </script>
     script = (plugins.PACKAGE / "ranking" / "sort.js").read_text()
-    return f"{before}<script>const ranks = {data};\n{script}</script>\n{end}{after}"
+    return (
+        f'{before}<script type="application/json" id="data">{as_json}</script>\n<script>\n{script}</script>\n'
+        f"{end}{after}"
+    )
 
 
 def _details(evaluation: Mapping[str, Evaluation]) -> Table:

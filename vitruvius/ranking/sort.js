@@ -1,4 +1,5 @@
-// Sort the table of networks by a chosen score; `ranks` maps score -> network name -> rank.
+// Sort the table of networks by a chosen score; the page's data map score -> network name -> rank.
+const ranks = JSON.parse(document.getElementById("data").textContent);
 const tables = [...document.querySelectorAll("table")];
 const table = tables.find(table => table.caption && table.caption.textContent.includes(" networks by "));
 const choice = document.createElement("select");
