@@ -133,7 +133,7 @@ def _work(job: tuple[str, Arch, int, str | None]) -> dict[str, Any]:
 
 def table() -> dict[str, Any]:
     """The table as it ships: architectures, accuracies where they are known, recipe and noise ceiling."""
-    from vitruvius.ranking.statistics import ceiling
+    from vitruvius.ranking.statistics import noise_ceiling
 
     lines = files.read_lines(RESULTS)
     by_name = {name: sorted((line for line in lines if line["name"] == name), key=_seed) for name in names()}
@@ -167,7 +167,7 @@ def table() -> dict[str, Any]:
         "dates": sorted({line["date"] for line in lines}),
     }
     pairs = [tuple(row["accuracies"]) for row in complete]
-    noise = ceiling(pairs, [row["params"] for row in complete]) if len(pairs) > 2 else None
+    noise = noise_ceiling(pairs, [row["params"] for row in complete]).model_dump() if len(pairs) > 2 else None
     return {"about": about, "noise_ceiling": noise, "archs": rows}
 
 

@@ -27,7 +27,8 @@ from benchmarks import record
 from vitruvius.core import files
 from vitruvius.core.blocks import Table
 from vitruvius.core.errors import UserError
-from vitruvius.ranking import report as ranking
+from vitruvius.ranking import report
+from vitruvius.ranking.results import Result
 from vitruvius.render import text as render
 
 SEED = 0
@@ -193,17 +194,18 @@ def failures(rows: list[Row]) -> list[str]:
 
 def table(run: Path) -> str:
     """Tau of every score with every column of accuracies (of one column also within size), and what it counts."""
-    columns = ranking.evaluations(files.read_json(run / "result.json"))
+    columns = Result(**files.read_json(run / "result.json")).evaluation
     first, alone = next(iter(columns.values())), len(columns) == 1
     rows = [
         (
             score,
-            *(ranking.interval(column[score]["kendall"]) for column in columns.values()),
-            *([ranking.within(first[score]["kendall_within_size"])] if alone else []),
-            *(ranking.short(first[score][key]) for key in ("kendall_with_params", "kendall_with_depth")),
-            ranking.short(first[score]["seed_agreement"]),
+            *(report.interval(column[score].kendall) for column in columns.values()),
+            *([report.within(found.kendall_within_size)] if alone else []),
+            report.short(found.kendall_with_params),
+            report.short(found.kendall_with_depth),
+            report.short(found.seed_agreement),
         )
-        for score in first
+        for score, found in first.items()
     ]
     names = (name.removesuffix("_acc") or "accuracy" for name in columns)
     heads = ("score", *names, *["within size, pairs"] * alone, "with params", "with depth", "between seeds")

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from vitruvius import proxies
 from vitruvius.core.errors import UserError
-from vitruvius.proxies import _once
+from vitruvius.proxies import _one_pass
 
 
 def test_a_users_own_proxy_is_a_function_in_a_file(
@@ -17,7 +17,8 @@ def test_a_users_own_proxy_is_a_function_in_a_file(
 ) -> None:
     file = tmp_path / "mine.py"
     file.write_text(
-        "from vitruvius.proxies import OnePass\n\n\ndef size(once: OnePass) -> float:\n    return float(len(once.x))\n"
+        "from vitruvius.proxies import OnePass\n"
+        "def size(once: OnePass) -> float:\n    return float(len(once.x))\n"
     )
     assert proxies.get(f"{file}:size")(proxies.one_pass(model, x, y)) == 5
 
@@ -32,7 +33,7 @@ def test_structural_proxies_exist() -> None:
 
 
 def test_the_contract_names_the_shared_passes() -> None:
-    assert proxies.OnePass is _once.OnePass
+    assert proxies.OnePass is _one_pass.OnePass
     with pytest.raises(AttributeError, match="OnePas"):
         _ = proxies.OnePas  # type: ignore[attr-defined]
 

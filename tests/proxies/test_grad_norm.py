@@ -10,7 +10,7 @@ from vitruvius import proxies
 
 
 def test_a_network_small_enough_to_do_by_hand() -> None:
-    # Pixel 2, scores 2 w = (ln 3 + 2, 2), so p = (3/4, 1/4); for label 1 the slopes are 2 (3/4) and 2 (1/4 - 1).
+    # Pixel 2, scores 2 w = (ln 3 + 2, 2), so p = (3/4, 1/4); for label 1 the slopes are 2 (3/4), 2 (1/4 - 1).
     head = nn.Linear(1, 2, bias=False, dtype=torch.float64)
     head.weight.data = torch.tensor([[math.log(3) / 2 + 1], [1.0]], dtype=torch.float64)
     pixel = torch.full((1, 1, 1, 1), 2.0, dtype=torch.float64)

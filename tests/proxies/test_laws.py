@@ -1,4 +1,4 @@
-"""The laws of every proxy in the folder, on a small ViT, and for each law a faulty proxy that it must catch."""
+"""The laws of every proxy, on a small ViT, and for each law a faulty proxy that it must catch."""
 
 import math
 import random
@@ -21,7 +21,7 @@ NAMES = list(plugins.members("proxies"))
 
 
 def network() -> ViT:
-    """In training mode with dropout, partly in evaluation mode, partly frozen, with old gradients and a buffer."""
+    """Build a ViT in mixed modes with dropout, partly frozen, with old gradients and a buffer."""
     arch = Arch(
         image=8, classes=3, patch=4, width=8, depth=2, heads=2, mlp=12, positions="sinusoidal", dropout=0.3
     )

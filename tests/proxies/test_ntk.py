@@ -10,7 +10,7 @@ from torch.func import functional_call
 
 from vitruvius import proxies
 from vitruvius.nn.vit import ViT
-from vitruvius.proxies import _once
+from vitruvius.proxies import _one_pass
 
 
 def test_it_is_minus_the_squared_condition_of_the_gradients(
@@ -36,5 +36,5 @@ def test_large_networks_are_taken_in_several_rounds(
     model: ViT, x: Tensor, y: Tensor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = proxies.one_pass(model, x, y).tangent_kernel
-    monkeypatch.setattr(_once, "HELD_NUMBERS", 5 * 200)
+    monkeypatch.setattr(_one_pass, "LARGEST_GRADIENTS", 5 * 200)
     assert torch.allclose(proxies.one_pass(model, x, y).tangent_kernel, whole, rtol=1e-12)

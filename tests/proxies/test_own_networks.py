@@ -1,4 +1,4 @@
-"""Networks that other people wrote are scored by role: a ViT of PyTorch's modules, a convolutional one, a plain MLP."""
+"""Users' networks are scored by role: a ViT of PyTorch's modules, a convolutional one, a plain MLP."""
 
 import math
 from functools import partial

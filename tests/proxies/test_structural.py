@@ -16,7 +16,7 @@ def counted(model: nn.Module, x: Tensor) -> list[float]:
 
 
 def test_a_vit_by_hand() -> None:
-    # 4 patches of 2x2, width 3, 2 classes; per layer norms 6 + 6, qkv 9x3, out 3x3 + 3, mlp 3x5 + 5 and 5x3 + 3.
+    # 4 patches of 2x2, width 3, 2 classes; a layer: norms 6 + 6, qkv 9x3, out 3x3 + 3, mlp 3x5 + 5, 5x3 + 3.
     model = build(Arch(image=4, classes=2, patch=2, width=3, depth=2, heads=1, mlp=5), seed=0)
     per_layer = 6 + 27 + 12 + 6 + 20 + 18
     params = (4 * 3 + 3) + 3 + 5 * 3 + 2 * per_layer + 6 + (3 * 2 + 2)

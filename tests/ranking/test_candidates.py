@@ -1,4 +1,4 @@
-"""The networks that are ranked: tables, presets, own modules; what does not fit the images is refused by name."""
+"""The networks that are ranked: tables, presets, users' modules; misfits are refused by name."""
 
 import json
 from pathlib import Path

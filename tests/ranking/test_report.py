@@ -3,17 +3,18 @@
 import csv
 import io
 import json
+import re
 from typing import Any
 
 from vitruvius.core.blocks import Scatter
-from vitruvius.ranking import page as ranking_page
-from vitruvius.ranking import report as ranking
+from vitruvius.ranking import report
+from vitruvius.ranking.results import Result
 from vitruvius.render import text as render
 
 PROXIES = ["az_trainability", "head_confidence", "./mine.py:size", "params", "macs", "depth", "width_sum"]
 
 
-def judgement(tau: float | None, archs: int = 60) -> dict[str, Any]:
+def evaluation(tau: float | None, archs: int = 60) -> dict[str, Any]:
     found = {
         "value": tau,
         "low": None if tau is None else tau - 0.1,
@@ -35,44 +36,51 @@ def judgement(tau: float | None, archs: int = 60) -> dict[str, Any]:
     }
 
 
-def result(columns: tuple[str, ...] = (), known: bool = True, count: int = 60) -> dict[str, Any]:
+def result(*columns: str, **options: Any) -> Result:
+    """Read a ranking as an older run's result.json holds it."""
+    return Result(**as_json(columns, **options))
+
+
+def as_json(
+    columns: tuple[str, ...] = (), known: bool = True, count: int = 60, seeds: int = 3
+) -> dict[str, Any]:
     rows = []
     for index in range(count):
-        marks: dict[str, Any] = {
+        scores: dict[str, Any] = {
             proxy: {"mean": 1e6 * (count - index), "std": 0.25, "failed": None} for proxy in PROXIES
         }
         if index == 59:
-            marks["az_trainability"] = {"mean": None, "std": None, "failed": "the score is nan"}
+            scores["az_trainability"] = {"mean": None, "std": None, "failed": "the score is nan"}
         accuracy: Any = dict.fromkeys(columns, 0.75) if columns else 0.7 + index / 1000 if known else None
         sizes = {"params": 1_566_037, "macs": 26_582_112, "depth": 10, "width": 256}
         rank = dict.fromkeys(PROXIES, index + 1)
-        rows.append({"name": f"network{index}", **sizes, "scores": marks, "rank": rank, "accuracy": accuracy})
-    judged = {
-        proxy: judgement(tau, 60 if known else 0)
+        rows.append(
+            {"name": f"network{index}", **sizes, "scores": scores, "rank": rank, "accuracy": accuracy}
+        )
+    evaluated = {
+        proxy: evaluation(tau, 60 if known else 0)
         for proxy, tau in zip(PROXIES, (-0.35, 0.6, None, *[0.2] * 4), strict=True)
     }
     best = {
         proxy: [f"network{index}" for index in range(size)]
         for proxy, size in zip(PROXIES, (1, 9, 0, 1, 1, 1, 1), strict=True)
     }
-    ceiling = {
-        "kendall": judged["head_confidence"]["kendall"],
-        "kendall_within_size": {"value": None, "pairs": 3},
-    }
+    tau = evaluated["head_confidence"]["kendall"]
+    ceiling = {"archs": 9, "kendall": tau, "spearman": tau, "kendall_within_size": {"pairs": 3}}
     return {
         "archs": rows,
-        "evaluation": dict.fromkeys(columns, judged) or judged,
+        "evaluation": dict.fromkeys(columns, evaluated) or evaluated,
         "best": best,
         "noise_ceiling": ceiling,
         "data": "fashion_mnist (mini)",
         "seconds": 12.3,
         "run": "runs/rank/a",
-        "config": {"seeds": 3, "archs": ["fifty"]},
+        "config": {"seeds": seeds, "archs": ["fifty"]},
     }
 
 
 def test_the_terminal_shows_everything_within_100_columns() -> None:
-    text = render.plain(ranking.summary(result()))
+    text = render.plain(report.summary(result()))
     assert max(len(line.rstrip()) for line in text.splitlines()) <= 100
     assert "-.35 [-.45 -.25]   -.35   -.35 [-.45 -.25], 96   -.35     1.00    10.2 / 0.5" in text
     assert "too few, 12" in text
@@ -86,67 +94,80 @@ def test_the_terminal_shows_everything_within_100_columns() -> None:
 
 
 def test_without_accuracies_sizes_are_compared_and_with_several_columns_each_has_its_table() -> None:
-    blank = render.plain(ranking.summary(result(known=False)))
+    blank = render.plain(report.summary(result(known=False)))
     assert "What the scores count (accuracies are not known)" in blank
     assert "compared" not in blank.replace("not known", "")
-    several = render.plain(ranking.summary(result(("a_acc", "b_acc"))))
+    several = render.plain(report.summary(result("a_acc", "b_acc")))
     assert "What the scores are worth for a_acc (60 accuracies)" in several
     assert "What the scores are worth for b_acc (60 accuracies)" in several
 
 
 def test_one_seed_names_no_winner() -> None:
-    found = result()
-    found["config"]["seeds"] = 1
-    assert (
-        ranking.winner(found, "head_confidence")
-        == "head_confidence: network0 is first, but one seed cannot name a winner"
-    )
+    words = report.winner(result(seeds=1), "head_confidence")
+    assert words == "head_confidence: network0 is first, but one seed cannot name a winner"
 
 
-def test_networks_that_share_the_first_place_are_all_named() -> None:
-    found = result()
-    found["config"]["seeds"] = 1
+def test_networks_that_share_the_first_rank_are_all_named() -> None:
+    found = as_json(seeds=1)
     for row in found["archs"][:2]:
         row["rank"]["head_confidence"] = 1
-    assert "network0, network1 are first, but" in ranking.winner(found, "head_confidence")
+    assert "network0, network1 are first, but" in report.winner(Result(**found), "head_confidence")
 
 
 def test_a_column_of_too_few_accuracies_keeps_its_name() -> None:
-    blank = {proxy: {**found, "archs": 0} for proxy, found in result()["evaluation"].items()}
-    assert "(too few accuracies of c_acc are known)" in render.plain([ranking.worth("c_acc", blank)])
+    blank = result(known=False).evaluation[""]
+    assert "(too few accuracies of c_acc are known)" in render.plain([report.evaluations("c_acc", blank)])
 
 
 def test_the_csv_has_a_line_per_network() -> None:
-    rows = list(csv.DictReader(io.StringIO(ranking.table_csv(result(("a_acc", "b_acc"))))))
+    rows = list(csv.DictReader(io.StringIO(report.scores_csv(result("a_acc", "b_acc")))))
     assert len(rows) == 60
     assert rows[59]["az_trainability"] == ""
     assert (rows[1]["head_confidence"], rows[1]["head_confidence_std"]) == ("59000000.0", "0.25")
     assert (rows[1]["depth_rank"], rows[1]["b_acc"], rows[1]["params"]) == ("2", "0.75", "1566037")
-    assert next(csv.reader(io.StringIO(ranking.table_csv(result()))))[5] == "accuracy"
+    assert next(csv.reader(io.StringIO(report.scores_csv(result()))))[5] == "accuracy"
 
 
 def test_a_scatter_has_tau_in_its_title_and_leaves_failures_out() -> None:
-    figure = ranking_page.scatter(result(), "", "az_trainability")
+    figure = report.scatter(result(), "", "az_trainability")
     assert figure.title == "az_trainability: tau -.35 [-.45 -.25]"
     assert len(figure.x) == 59
     assert figure.names[3] == "network3: 1,566,037 parameters"
     assert figure.y[3] == 100 * 0.703
-    assert ranking_page.scatter(result(known=False), "", "macs").title == "macs: tau with params .20"
-    panels = ranking_page.panels(result(("a_acc", "b_acc")), "b_acc")
+    assert report.scatter(result(known=False), "", "macs").title == "macs: tau with params .20"
+    panels = report.panels(result("a_acc", "b_acc"), "b_acc")
     assert len(panels.figures) == len(PROXIES)
     assert isinstance(panels.figures[0], Scatter)
     assert panels.figures[0].y_label == "b_acc in %"
 
 
 def test_the_page_sorts_by_a_chosen_score_and_fetches_nothing() -> None:
-    found = result(count=4)
+    found = as_json(count=4)
     found["archs"][0]["name"] = "</script><img src=x>"
-    page = ranking_page.page(found)
+    page = report.page(Result(**found))
     assert "<img src=x>" not in page
-    script = page[page.rindex("<script>const ranks = ") :]
-    ranks = json.loads(script.removeprefix("<script>const ranks = ").partition(";\n")[0])
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert data is not None
+    ranks = json.loads(data[1])
     assert ranks["depth"] == {"</script><img src=x>": 1, "network1": 2, "network2": 3, "network3": 4}
-    assert 'createElement("select")' in script
+    assert 'createElement("select")' in page[data.end() :]
     assert "network2: 1,566,037 parameters" in page
     assert "default-src 'none'" in page
     assert page.endswith("</body>\n</html>\n")
+
+
+def test_what_spans_decades_has_a_log_axis() -> None:
+    found = as_json(count=3)
+    small, middle, large = found["archs"]
+    for row, mean, params in ((small, 0.5, 10), (middle, 3.0, 90), (large, 51.0, 1001)):
+        row["scores"]["macs"]["mean"], row["params"] = mean, params
+    figure = report.scatter(Result(**found), "", "macs")
+    assert (figure.log_x, figure.log_y) == (True, False)
+    for evaluation in found["evaluation"].values():
+        evaluation["archs"] = 0
+    assert report.scatter(Result(**found), "", "macs").log_y
+    large["scores"]["macs"]["mean"], large["params"] = 50.0, 1000
+    figure = report.scatter(Result(**found), "", "macs")
+    assert (figure.log_x, figure.log_y) == (False, False)
+    small["scores"]["macs"]["mean"], large["scores"]["macs"]["mean"] = 0.0, 1e6
+    assert not report.scatter(Result(**found), "", "macs").log_x

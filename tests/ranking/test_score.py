@@ -14,9 +14,8 @@ from vitruvius import datasets
 from vitruvius.arch.arch import Arch
 from vitruvius.core.errors import UserError
 from vitruvius.nn import vit
-from vitruvius.ranking import candidates, spread
-from vitruvius.ranking import score as ranking
-from vitruvius.ranking.score import Minibatch, Plan, Shared, Task
+from vitruvius.ranking import candidates, score, spread
+from vitruvius.ranking.score import Minibatch, Scoring, Shared, Task
 from vitruvius.training.batches import batches_of
 
 ARCH = Arch(image=8, patch=4, width=8, depth=1, heads=2, mlp=8)
@@ -28,11 +27,11 @@ def data() -> datasets.Dataset:
     return datasets.get("noise:1x8x8")
 
 
-def plan(
+def scoring(
     data: datasets.Dataset, *names: str, archs: Any = (ARCH, OTHER), seeds: int = 2, batch: int = 4
-) -> Plan:
-    batches = {seed: ranking.minibatch(data, batch, seed) for seed in range(seeds)}
-    return Plan(archs, Shared(ranking.chosen(names or ("grad_norm", "snip")), batches))
+) -> Scoring:
+    batches = {seed: score.minibatch(data, batch, seed) for seed in range(seeds)}
+    return Scoring(archs, Shared(score.locate_proxies(names or ("grad_norm", "snip")), batches))
 
 
 def own_file(folder: Path, text: str) -> Path:
@@ -41,26 +40,28 @@ def own_file(folder: Path, text: str) -> Path:
     return path
 
 
-def values(plan: Plan, **how: Any) -> list[dict[str, float | None]]:
-    return [{name: score.value for name, score in r.scores.items()} for r in ranking.scored(plan, {}, **how)]
+def values(scoring: Scoring, **how: Any) -> list[dict[str, float | None]]:
+    return [
+        {name: score.value for name, score in r.scores.items()} for r in score.score_all(scoring, {}, **how)
+    ]
 
 
 def test_the_minibatch_is_the_first_that_a_training_with_that_seed_sees() -> None:
     mnist = datasets.get("fashion_mnist:mini")
-    batch = ranking.minibatch(mnist, 32, seed=5)
+    batch = score.minibatch(mnist, 32, seed=5)
     images = batches_of(mnist, mnist.train, seed=5)
     first = images.batch(images.order(0)[:32], epoch=0)
     assert (batch.x == first.x.numpy()).all()
     assert first.y is not None
     assert (batch.y == first.y.numpy()).all()
     assert abs(batch.x.mean()) < 0.2
-    assert (ranking.minibatch(mnist, 32, seed=6).x != batch.x).any()
+    assert (score.minibatch(mnist, 32, seed=6).x != batch.x).any()
     with pytest.raises(UserError, match=r"batch 801: fashion_mnist \(mini\) has 800 training images"):
-        ranking.minibatch(mnist, 801, seed=0)
+        score.minibatch(mnist, 801, seed=0)
 
 
 def test_scores_are_those_of_the_network_that_the_seed_draws(data: datasets.Dataset) -> None:
-    found = plan(data, "grad_norm")
+    found = scoring(data, "grad_norm")
     for answer, task in zip(values(found), found.tasks.values(), strict=True):
         assert isinstance(task.network, Arch)
         model = vit.build(task.network, task.seed).eval()
@@ -71,45 +72,45 @@ def test_scores_are_those_of_the_network_that_the_seed_draws(data: datasets.Data
         assert answer["params"] == sum(p.numel() for p in model.parameters())
 
 
-def test_scores_do_not_depend_on_company_order_or_place(data: datasets.Dataset) -> None:
-    together = values(plan(data))
-    assert values(plan(data, archs=(OTHER, ARCH))) == [together[index] for index in (1, 0, 3, 2)]
-    assert values(plan(data, archs=(OTHER,), seeds=1)) == together[1:2]
-    assert [answer["snip"] for answer in values(plan(data, "snip"))] == [
+def test_scores_do_not_depend_on_company_order_or_executor(data: datasets.Dataset) -> None:
+    together = values(scoring(data))
+    assert values(scoring(data, archs=(OTHER, ARCH))) == [together[index] for index in (1, 0, 3, 2)]
+    assert values(scoring(data, archs=(OTHER,), seeds=1)) == together[1:2]
+    assert [answer["snip"] for answer in values(scoring(data, "snip"))] == [
         answer["snip"] for answer in together
     ]
-    assert values(plan(data), place="processes", workers=2) == together
+    assert values(scoring(data), executor="processes", workers=2) == together
 
 
 def test_every_condition_of_a_score_is_in_its_key(data: datasets.Dataset, tmp_path: Path) -> None:
-    whole = plan(data)
+    whole = scoring(data)
     keys = set(whole.tasks)
-    assert keys == set(plan(data).tasks)
-    assert not keys & set(plan(data, "snip").tasks)
-    assert not keys & set(plan(data, batch=5).tasks)
-    assert not keys & set(plan(datasets.get("noise:1x8x8", seed=1)).tasks)
-    changed = plan(data, archs=(ARCH, ARCH.with_fields(mlp=9)))
+    assert keys == set(scoring(data).tasks)
+    assert not keys & set(scoring(data, "snip").tasks)
+    assert not keys & set(scoring(data, batch=5).tasks)
+    assert not keys & set(scoring(datasets.get("noise:1x8x8", seed=1)).tasks)
+    changed = scoring(data, archs=(ARCH, ARCH.with_fields(mlp=9)))
     assert {whole.tasks[key].network for key in keys - set(changed.tasks)} == {OTHER}
     mine = own_file(tmp_path, "def size(once): return 1.0\n")
-    before = set(plan(data, f"{mine}:size").tasks)
+    before = set(scoring(data, f"{mine}:size").tasks)
     mine.write_text(mine.read_text() + "# changed\n")
-    assert not before & set(plan(data, f"{mine}:size").tasks)
+    assert not before & set(scoring(data, f"{mine}:size").tasks)
 
 
 def test_what_is_done_is_not_done_again(data: datasets.Dataset) -> None:
-    whole = plan(data)
-    first, *rest = ranking.scored(whole, {})
+    whole = scoring(data)
+    first, *rest = score.score_all(whole, {})
     lines = [{**first.line(), "extra": 1}, {"kind": "note", "text": "x"}, {**rest[0].line(), "key": "other"}]
-    done = ranking.read(lines, whole)
+    done = score.read(lines, whole)
     assert done == {first.key: first}
-    again = list(ranking.scored(whole, done))
+    again = list(score.score_all(whole, done))
     assert [record.scores for record in again] == [record.scores for record in rest]
 
 
 def test_scoring_knows_neither_names_nor_accuracies() -> None:
     assert Task._fields == ("network", "seed")
     assert Shared._fields == ("proxies", "batches")
-    source = inspect.getsource(ranking) + inspect.getsource(spread) + inspect.getsource(candidates)
+    source = inspect.getsource(score) + inspect.getsource(spread) + inspect.getsource(candidates)
     assert "accuracies(" not in source
     assert "columns(" not in source
 
@@ -118,7 +119,7 @@ FAULTY = """
 def nan(once): return float("nan")
 def infinite(once): return float("inf")
 def broken(once): raise ValueError("no layers\\nat all")
-def hungry(once): raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes")
+def hungry(once): raise RuntimeError("DefaultCPUAllocator: can't allocate memory: 8 bytes")
 def deadly(once): os.abort()
 """
 
@@ -126,7 +127,7 @@ def deadly(once): os.abort()
 def test_failed_scores_are_recorded_with_their_reason(data: datasets.Dataset, tmp_path: Path) -> None:
     mine = own_file(tmp_path, FAULTY)
     names = [f"{mine}:{name}" for name in ("nan", "infinite", "broken", "hungry")]
-    (record,) = ranking.scored(plan(data, *names, "snip", archs=(ARCH,), seeds=1), {})
+    (record,) = score.score_all(scoring(data, *names, "snip", archs=(ARCH,), seeds=1), {})
     reasons = ["the score is nan", "the score is inf", "ValueError: no layers"]
     reasons += ["out of memory with 4 images: choose a smaller --batch"]
     assert [record.scores[name].failed for name in names] == reasons
@@ -135,14 +136,14 @@ def test_failed_scores_are_recorded_with_their_reason(data: datasets.Dataset, tm
 
 
 def test_a_proxy_that_ends_its_process_fails_alone(data: datasets.Dataset, tmp_path: Path) -> None:
-    found = plan(data, f"{own_file(tmp_path, FAULTY)}:deadly", seeds=1)
-    for record in ranking.scored(found, {}, "processes", 2):
+    found = scoring(data, f"{own_file(tmp_path, FAULTY)}:deadly", seeds=1)
+    for record in score.score_all(found, {}, "processes", 2):
         assert {score.failed for score in record.scores.values()} == {spread.ENDED}
 
 
 def test_a_network_too_big_for_the_machine_fails_with_its_size(data: datasets.Dataset) -> None:
     giant = ARCH.with_fields(width=2**17, depth=1000)
-    small, big = ranking.scored(plan(data, archs=(ARCH, giant), seeds=1), {})
+    small, big = score.score_all(scoring(data, archs=(ARCH, giant), seeds=1), {})
     assert small.scores["snip"].value is not None
     assert "parameters does not fit: training it with batch 4 needs about" in str(big.scores["snip"].failed)
 
@@ -165,14 +166,14 @@ def models():
 def test_peoples_own_modules_are_scored_like_any_other(data: datasets.Dataset, tmp_path: Path) -> None:
     found = candidates.networks([f"{own_file(tmp_path, MODELS)}:models"], data)
     assert list(found) == ["linear", "overwriting", "blind", "last"]
-    whole = plan(data, archs=tuple(found.values()))
-    scored = [record.scores for record in ranking.scored(whole, {})]
+    whole = scoring(data, archs=tuple(found.values()))
+    scored = [record.scores for record in score.score_all(whole, {})]
     assert [score["params"].value for score in scored[:4]] == [650, 650, 80, 610]
     assert "RuntimeError: mat1 and mat2 shapes cannot be multiplied" in str(scored[2]["snip"].failed)
     assert scored[3]["grad_norm"] != scored[7]["grad_norm"]
-    last = plan(data, archs=(found["last"],))
-    assert [record.scores for record in ranking.scored(last, {})] == [scored[3], scored[7]]
-    assert [record.scores for record in ranking.scored(whole, {}, "processes", 2)] == scored
+    last = scoring(data, archs=(found["last"],))
+    assert [record.scores for record in score.score_all(last, {})] == [scored[3], scored[7]]
+    assert [record.scores for record in score.score_all(whole, {}, "processes", 2)] == scored
 
 
 STRANGE = """
@@ -180,7 +181,8 @@ from torch.utils.checkpoint import checkpoint
 class Recomputing(nn.Module):
     def __init__(self):
         super().__init__()
-        self.body = nn.Sequential(nn.Flatten(), nn.Linear(64, 8), nn.BatchNorm1d(8), nn.Dropout(0.5), nn.GELU())
+        layers = nn.Linear(64, 8), nn.BatchNorm1d(8), nn.Dropout(0.5), nn.GELU()
+        self.body = nn.Sequential(nn.Flatten(), *layers)
         self.head = nn.Linear(8, 10)
     def forward(self, x):
         return self.head(checkpoint(self.body, x, use_reentrant=False))
@@ -204,32 +206,32 @@ def test_a_score_does_not_depend_on_its_company_whatever_a_network_does(
     mine = own_file(tmp_path, STRANGE)
     archs = tuple(candidates.networks([f"{mine}:models"], data).values())
     names = ("grad_norm", "fisher", "jacob_cov", "zen", "zico", f"{mine}:luck")
-    together = [record.scores for record in ranking.scored(plan(data, *names, archs=archs, seeds=1), {})]
+    together = [record.scores for record in score.score_all(scoring(data, *names, archs=archs, seeds=1), {})]
     for name in names:
-        alone = [record.scores for record in ranking.scored(plan(data, name, archs=archs, seeds=1), {})]
+        alone = [record.scores for record in score.score_all(scoring(data, name, archs=archs, seeds=1), {})]
         assert [scores[name] for scores in alone] == [scores[name] for scores in together]
         assert all(scores[name].value is not None for scores in together)
 
 
 def test_proxies_are_chosen_by_name_with_the_structural_ones_behind() -> None:
-    assert list(ranking.chosen(["snip", "params", "snip"])) == [
+    assert list(score.locate_proxies(["snip", "params", "snip"])) == [
         "snip",
         "params",
         "macs",
         "depth",
         "width_sum",
     ]
-    every = list(ranking.chosen(["all"]))
+    every = list(score.locate_proxies(["all"]))
     assert every[-4:] == ["params", "macs", "depth", "width_sum"]
     assert {"snip", "grad_norm"} < set(every)
     with pytest.raises(UserError, match="no proxy 'snp': did you mean 'snip'"):
-        ranking.chosen(["snp"])
+        score.locate_proxies(["snp"])
 
 
 def test_the_table_has_a_row_per_network_and_a_column_per_seed(data: datasets.Dataset) -> None:
-    whole = plan(data, seeds=3)
-    done = {record.key: record for record in ranking.scored(whole, {})}
-    table = ranking.table(whole, done)
+    whole = scoring(data, seeds=3)
+    done = {record.key: record for record in score.score_all(whole, {})}
+    table = score.score_table(whole, done)
     assert {len(row) for rows in table.values() for row in rows} == {3}
     by_task = {(task.network, task.seed): done[key].scores for key, task in whole.tasks.items()}
     assert table["snip"][1][2] == by_task[OTHER, 2]["snip"]

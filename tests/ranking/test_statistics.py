@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from vitruvius.ranking import statistics
-from vitruvius.ranking.results import Interval, Within
+from vitruvius.ranking.results import Interval, IntervalWithinSize
 from vitruvius.ranking.statistics import Floats
 
 values = st.lists(st.integers(0, 6), min_size=3, max_size=14)
@@ -52,7 +52,9 @@ def test_statistics_computed_wrong_are_found() -> None:
     def without_ties(x: Any, y: Any, weights: Floats) -> Floats:
         """Tau-a: the ties are forgotten below the line."""
         count = weights.sum(1)
-        return statistics._form(statistics._signs(x) * statistics._signs(y), weights) / (count * (count - 1))
+        return statistics._quadratic_form(statistics._signs(x) * statistics._signs(y), weights) / (
+            count * (count - 1)
+        )
 
     def without_multiplicity(x: Any, y: Any, weights: Floats) -> Floats:
         return statistics.kendall(x, y, (weights > 0).astype(float))
@@ -86,7 +88,8 @@ def test_the_interval_is_the_middle_95_percent_and_holds_scipys_bootstrap() -> N
     found = statistics.interval(statistics.kendall(x, y, statistics.resamples(50)))
     assert found.value == pytest.approx(stats.kendalltau(x, y).statistic)
     drawn = stats.bootstrap(
-        (x, y), lambda a, b: stats.kendalltau(a, b).statistic, paired=True, vectorized=False, n_resamples=1000,
+        (x, y), lambda a, b: stats.kendalltau(a, b).statistic, paired=True, vectorized=False,
+        n_resamples=1000,
         method="percentile", rng=random,
     ).confidence_interval  # fmt: skip
     assert found.low == pytest.approx(drawn.low, abs=0.03)
@@ -102,7 +105,7 @@ def test_constants_have_no_correlation() -> None:
 
 
 def by_hand(x: list[float], y: list[float], params: list[int]) -> tuple[float, int]:
-    """Tau over close pairs by looking at each pair."""
+    """Tau over pairs of similar size by looking at each pair."""
     signs = []
     for i, j in itertools.combinations(range(len(x)), 2):
         small, large = sorted((params[i], params[j]))
@@ -111,7 +114,7 @@ def by_hand(x: list[float], y: list[float], params: list[int]) -> tuple[float, i
     return sum(signs) / len(signs), len(signs)
 
 
-def test_within_size_compares_close_pairs_only() -> None:
+def test_within_size_compares_pairs_of_similar_size_only() -> None:
     source = random.Random(0)
     params = [round(1000 * 1.5 ** (index // 5) * source.uniform(1, 1.12)) for index in range(40)]
     x = [float(source.randrange(8)) for _ in params]
@@ -140,7 +143,7 @@ def test_a_score_that_knows_size_alone_is_nothing_within_size() -> None:
 
 
 def test_ten_percent_is_of_the_smaller_and_included() -> None:
-    assert statistics.close([100, 110, 111, math.nan]).tolist() == [
+    assert statistics.similar_size([100, 110, 111, math.nan]).tolist() == [
         [1, 1, 0, 0],
         [1, 1, 1, 0],
         [0, 1, 1, 0],
@@ -150,7 +153,7 @@ def test_ten_percent_is_of_the_smaller_and_included() -> None:
 
 def test_too_few_pairs_give_no_value() -> None:
     found = statistics.within_size(range(8), range(8), [100] * 8, statistics.resamples(8))
-    assert found == Within(pairs=28)
+    assert found == IntervalWithinSize(pairs=28)
 
 
 def test_agreement_between_seeds_is_the_mean_tau_of_two() -> None:
@@ -217,11 +220,13 @@ def test_the_noise_ceiling_compares_two_trainings() -> None:
     params = [size for size in (100, 200, 400, 800, 1600) for _ in range(8)]
     truth = [math.log(size) / 10 + source.gauss(0, 0.02) for size in params]
     pairs = [(value + source.gauss(0, 0.005), value + source.gauss(0, 0.005)) for value in truth]
-    found = statistics.ceiling(pairs, params)
+    found = statistics.noise_ceiling(pairs, params)
     first, second = zip(*pairs, strict=True)
-    assert found["archs"] == 40
-    assert found["kendall"]["value"] == pytest.approx(stats.kendalltau(first, second).statistic)
-    assert found["spearman"]["value"] == pytest.approx(stats.spearmanr(first, second).statistic)
-    within = found["kendall_within_size"]
-    assert (within["value"], within["pairs"]) == by_hand(list(first), list(second), params)
-    assert within["value"] < found["kendall"]["value"]
+    assert found.archs == 40
+    assert found.kendall.value == pytest.approx(stats.kendalltau(first, second).statistic)
+    assert found.spearman.value == pytest.approx(stats.spearmanr(first, second).statistic)
+    within = found.kendall_within_size
+    assert (within.value, within.pairs) == by_hand(list(first), list(second), params)
+    assert within.value is not None
+    assert found.kendall.value is not None
+    assert within.value < found.kendall.value

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from vitruvius.core.errors import UserError
-from vitruvius.ranking import user_models as own
+from vitruvius.ranking import user_models
 
 
 def write(folder: Path, body: str, name: str = "mine.py") -> str:
@@ -31,28 +31,28 @@ def weights(model: nn.Module) -> list[float]:
     return torch.cat([parameter.flatten() for parameter in model.parameters()]).tolist()
 
 
-def test_a_network_depends_on_its_place_and_seed_alone(tmp_path: Path) -> None:
-    found = own.networks(write(tmp_path, LAYERS))
+def test_a_network_depends_on_its_position_and_seed_alone(tmp_path: Path) -> None:
+    found = user_models.networks(write(tmp_path, LAYERS))
     assert list(found) == ["width 2", "width 3", "width 4"]
     before = torch.get_rng_state()
-    forwards = [weights(own.build(net, 1)) for net in found.values()]
+    forwards = [weights(user_models.build(net, 1)) for net in found.values()]
     torch.rand(7)
-    backwards = [weights(own.build(net, 1)) for net in reversed(found.values())]
+    backwards = [weights(user_models.build(net, 1)) for net in reversed(found.values())]
     assert forwards == backwards[::-1]
-    assert weights(own.build(found["width 4"], 2)) != forwards[2]
+    assert weights(user_models.build(found["width 4"], 2)) != forwards[2]
     torch.set_rng_state(before)
-    assert [weights(own.build(net, 1)) for net in found.values()] == forwards
+    assert [weights(user_models.build(net, 1)) for net in found.values()] == forwards
     assert (torch.get_rng_state() == before).all()
 
 
 def test_one_after_another_each_is_built_once(tmp_path: Path) -> None:
-    found = own.networks(write(tmp_path, LAYERS, "counted.py"))
+    found = user_models.networks(write(tmp_path, LAYERS, "counted.py"))
     import sys
 
     built = sys.modules["vitruvius_own_counted"].built
     built.clear()
     for net in found.values():
-        own.build(net, 0)
+        user_models.build(net, 0)
     assert built == [2, 3, 4]
 
 
@@ -62,13 +62,13 @@ def test_whatever_generator_draws_the_weights_they_come_from_the_seed(tmp_path: 
         "import random\nimport numpy as np\ndef models():\n    net = nn.Linear(3, 1)\n    net.bias = None\n"
     )
     body += f"    net.weight.data[0] = torch.tensor([{drawn}])\n    yield 'a', net"
-    (net,) = own.networks(write(tmp_path, body, "drawn.py")).values()
+    (net,) = user_models.networks(write(tmp_path, body, "drawn.py")).values()
     before = random.getstate(), np.random.get_state(legacy=False)["state"]["key"].tolist()
-    first = weights(own.build(net, 1))
+    first = weights(user_models.build(net, 1))
     assert (random.getstate(), np.random.get_state(legacy=False)["state"]["key"].tolist()) == before
     random.random(), np.random.rand()
-    assert weights(own.build(net, 1)) == first
-    assert all(a != b for a, b in zip(weights(own.build(net, 2)), first, strict=True))
+    assert weights(user_models.build(net, 1)) == first
+    assert all(a != b for a, b in zip(weights(user_models.build(net, 2)), first, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -90,11 +90,11 @@ def test_whatever_generator_draws_the_weights_they_come_from_the_seed(tmp_path: 
 )
 def test_faults_are_told_with_the_file(tmp_path: Path, body: str, message: str) -> None:
     with pytest.raises(UserError) as caught:
-        own.networks(write(tmp_path, body))
+        user_models.networks(write(tmp_path, body))
     assert message in str(caught.value)
     assert "mine.py" in str(caught.value)
 
 
 def test_a_file_without_a_function_is_told_how_to_write_it() -> None:
     with pytest.raises(UserError, match=r"write which function of the file is meant, mine.py:NAME"):
-        own.networks("mine.py")
+        user_models.networks("mine.py")

@@ -1,13 +1,14 @@
 """Proxies: scores of an untrained network from one minibatch. A member is one function, named like its file.
 
-`def foo(once: OnePass) -> float`, the higher the better by its paper's convention. `OnePass` holds the network, the
-minibatch and a seed, and has parts that are computed when first asked for and then shared: `loss`, `gradients`,
-`activations`, `activation_gradients`, `halves`, `input_jacobian`, `tangent_kernel`, `attention_weights`, `flow` and
-`fresh_copy()`. A proxy that needs a pass of its own makes it with `once.class_scores(x)` inside `with once.borrowed()`.
-A network that lacks what a proxy looks at is a `UserError` that says so.
+`def foo(once: OnePass) -> float`, the higher the better by its paper's convention. `OnePass` holds the
+network, the minibatch and a seed, and computes what proxies share when it is first used: `loss`, `gradients`,
+`activations`, `activation_gradients`, `halves`, `input_jacobian`, `tangent_kernel`, `attention_weights`,
+`flow` and `fresh_copy()`. A proxy that needs another pass calls `once.class_scores(x)` inside `with
+once.preserved()`. It raises a `UserError` that says what the network lacks where it cannot be scored.
 
-Laws, tested over the folder: the score is finite, the same for the same (network, minibatch, seed), and leaves weights,
-buffers, gradients, flags, mode, hooks and every global random state as they were. No proxy sees an accuracy.
+Laws, tested over the folder: the score is finite, the same for the same (network, minibatch, seed), and
+leaves weights, buffers, gradients, flags, mode, hooks and every global random state unchanged. No proxy sees
+an accuracy.
 """
 
 from collections.abc import Callable
@@ -19,14 +20,14 @@ from vitruvius.core import plugins
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from vitruvius.proxies._once import OnePass
+    from vitruvius.proxies._one_pass import OnePass
 else:
 
     def __getattr__(name: str) -> Any:
-        """`OnePass`, for annotations; torch is imported when it is first asked for."""
+        """Import `OnePass`, and with it torch, when an annotation first names it."""
         if name != "OnePass":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from vitruvius.proxies._once import OnePass
+        from vitruvius.proxies._one_pass import OnePass
 
         return OnePass
 
@@ -41,12 +42,12 @@ Proxy: TypeAlias = "Callable[[OnePass], float]"
 
 @cache
 def get(name: str) -> Proxy:
-    """The proxy of that name, or the user's own from `./mine.py:name`."""
+    """Return the proxy of that name, or the user's own from `./mine.py:name`."""
     return plugins.function("proxies", name)
 
 
 def one_pass(model: "nn.Module", x: "Tensor", y: "Tensor", seed: int = 0) -> "OnePass":
-    """What all proxies of one network and one minibatch share."""
-    from vitruvius.proxies._once import OnePass
+    """Return what all proxies of one network and one minibatch share."""
+    from vitruvius.proxies._one_pass import OnePass
 
     return OnePass(model, x, y, seed)

@@ -1,24 +1,37 @@
-"""A forward and a backward pass, with errors that say what a network lacks.
+"""Forward and backward passes, with errors that say what a network lacks.
 
 Shapes: B batch, K classes.
 """
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from vitruvius.core.errors import UserError
+from vitruvius.proxies import _layers
+from vitruvius.proxies._activations import Activations
+
+
+class SynapticFlow(NamedTuple):
+    """Absolute weights of linear maps, convolutions and projections with their gradients, by name."""
+
+    weights: dict[str, Tensor]
+    gradients: dict[str, Tensor]
+    attention: list[str]
+    """The names that belong to attention modules."""
+    mlp: list[str]
+    """The names of the matrices whose output enters an activation function, and of those that follow it."""
 
 
 def class_scores(model: nn.Module, x: Tensor) -> Tensor:
-    """The network's logits, (B, K); it is given a copy, because it may write into its input."""
+    """Return the network's logits, (B, K); it is given a copy of `x`, because it may write into its input."""
     scores_BK = model(x.clone())
     if not isinstance(scores_BK, Tensor) or scores_BK.dim() != 2 or len(scores_BK) != len(x):
-        given = (
-            f"shape {tuple(scores_BK.shape)}" if isinstance(scores_BK, Tensor) else type(scores_BK).__name__
-        )
+        is_tensor = isinstance(scores_BK, Tensor)
+        given = f"shape {tuple(scores_BK.shape)}" if is_tensor else type(scores_BK).__name__
         raise UserError(
             f"a network must map {len(x)} images to ({len(x)}, classes) scores; this one gives {given}"
         )
@@ -26,17 +39,16 @@ def class_scores(model: nn.Module, x: Tensor) -> Tensor:
 
 
 def loss(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
-    """The mean cross-entropy of some images."""
+    """Return the mean cross-entropy of the images."""
     scores_BK = class_scores(model, x)
-    if int(y.max()) >= scores_BK.shape[1]:
-        raise UserError(
-            f"the labels go up to {int(y.max())}, the network has classes 0 to {scores_BK.shape[1] - 1}"
-        )
+    largest, classes = int(y.max()), scores_BK.shape[1]
+    if largest >= classes:
+        raise UserError(f"the labels go up to {largest}, the network has classes 0 to {classes - 1}")
     return functional.cross_entropy(scores_BK, y)
 
 
 def gradients(value: Tensor, of: Mapping[str, Tensor], create_graph: bool = False) -> dict[str, Tensor]:
-    """The gradients of a scalar by name; zero for what takes no part in it."""
+    """Return the gradients of a scalar by name; zero for tensors that do not influence it."""
     if not value.requires_grad:
         raise UserError("no parameter takes part in the network's class scores")
     found = torch.autograd.grad(
@@ -48,3 +60,24 @@ def gradients(value: Tensor, of: Mapping[str, Tensor], create_graph: bool = Fals
         materialize_grads=True,
     )
     return dict(zip(of, found, strict=True))
+
+
+def synaptic_flow(copy: nn.Module, ones: Tensor) -> SynapticFlow:
+    """Differentiate the summed class scores of an image of ones with the absolute parameters of `copy`."""
+    # Without normalisation layers the products of weights of a deep network leave the range of float32.
+    copy = copy.to("cpu", torch.float64)
+    with torch.no_grad():
+        for parameter in copy.parameters():
+            parameter.abs_()
+    weights = _layers.matrices(copy)
+    with Activations() as seen:
+        total = class_scores(copy, ones.to("cpu", torch.float64)).sum()
+    modules = _layers.attention(copy)
+    attention = {id(weight) for module in modules for weight in _layers.matrices(module).values()}
+    mlp = seen.mlp.keys() - attention
+    return SynapticFlow(
+        {name: weight.detach() for name, weight in weights.items()},
+        gradients(total, weights),
+        [name for name, weight in weights.items() if id(weight) in attention],
+        [name for name, weight in weights.items() if id(weight) in mlp and weight.dim() == 2],
+    )

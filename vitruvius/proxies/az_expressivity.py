@@ -1,8 +1,8 @@
 r"""In how many directions the tokens spread (AZ-NAS, Lee and Ham 2024).
 
-$\sum_l -\sum_i p_{li} \log p_{li}$ over the outputs of all residual steps (two per encoder layer), with the eigenvalues
-$p_l$ of the covariance of the tokens, normalised to sum 1. Public code ranks it within a population of networks, so
-that one network has no score and a resumed search other ranks.
+$\sum_l -\sum_i p_{li} \log p_{li}$ over the outputs of all residual steps (two per encoder layer), with the
+eigenvalues $p_l$ of the covariance of the tokens, normalised to sum 1. Public code ranks it within a
+population of networks, so that one network has no score and a resumed search other ranks.
 
 Shapes: T tokens of all images, C channels.
 """
@@ -10,12 +10,12 @@ Shapes: T tokens of all images, C channels.
 import torch
 from torch import Tensor
 
-from vitruvius.proxies import OnePass, _watch
+from vitruvius.proxies import OnePass, _activations
 
 
 def az_expressivity(once: OnePass) -> float:
     """The entropies of the principal components, summed over residual steps."""
-    return sum(_entropy(_watch.rows(step.output.detach())) for step in once.activations.residual)
+    return sum(_entropy(_activations.token_rows(step.output.detach())) for step in once.activations.residual)
 
 
 def _entropy(tokens_TC: Tensor) -> float:

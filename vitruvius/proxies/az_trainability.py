@@ -1,9 +1,9 @@
 r"""How well residual steps pass gradients on (AZ-NAS, Lee and Ham 2024).
 
-The mean over residual steps of $2 - s - 1/s$, at most 0, where $s$ is the spectral norm of the step's Jacobian as
-probed with random signs $v_t$: of $\frac1T \sum_t (J^T v)_t v_t^T$ over all tokens $t$ of the minibatch. A step
-leads from what is passed by to its sum with what is computed from it, two per encoder layer. Public code ranks the
-score within a population of networks, so that one network has none.
+The mean over residual steps of $2 - s - 1/s$, at most 0, where $s$ is the spectral norm of the step's
+Jacobian as probed with random signs $v_t$: of $\frac1T \sum_t (J^T v)_t v_t^T$ over all tokens $t$ of the
+minibatch. A step leads from what is passed by to its sum with what is computed from it, two per encoder
+layer. Public code ranks the score within a population of networks, so that one network has none.
 
 Shapes: T tokens of all images, C channels.
 """
@@ -11,15 +11,15 @@ Shapes: T tokens of all images, C channels.
 import torch
 from torch import Generator
 
-from vitruvius.proxies import OnePass, _watch
-from vitruvius.proxies._watch import Residual
+from vitruvius.proxies import OnePass, _activations
+from vitruvius.proxies._activations import Residual
 
 
 def az_trainability(once: OnePass) -> float:
-    """One backward pass through each residual step; signs are drawn from the seed, in the order of the steps."""
+    """Run one backward pass through each residual step; signs are drawn from the seed, step by step."""
     random = once.generator()
     steps = once.activations.residual
-    with once.borrowed():
+    with once.preserved():
         norms = [_spectral_norm(step, random) for step in steps]
     return sum(2 - s - 1 / s if s else -torch.inf for s in norms) / len(norms)
 
@@ -27,7 +27,7 @@ def az_trainability(once: OnePass) -> float:
 def _spectral_norm(step: Residual, random: Generator) -> float:
     signs = (torch.randint(2, step.output.shape, generator=random) * 2 - 1).to(step.output)
     (back,) = torch.autograd.grad(step.output, step.skip, signs, retain_graph=True)
-    back_TC, signs_TC = _watch.rows(back), _watch.rows(signs)
+    back_TC, signs_TC = _activations.token_rows(back), _activations.token_rows(signs)
     probed_CC = back_TC.T @ signs_TC / len(signs_TC)
     # The largest eigenvalue of the Gram matrix is as exact as the largest singular value, and cheaper.
     return torch.linalg.eigvalsh(probed_CC.T @ probed_CC)[-1].clamp_min(0).sqrt().item()

@@ -3,9 +3,9 @@
 One per attention module; a network without any counts its linear maps and convolutions.
 """
 
-from vitruvius.proxies import OnePass, _roles
+from vitruvius.proxies import OnePass, _layers
 
 
 def depth(once: OnePass) -> float:
-    """How many layers follow one another."""
-    return float(len(_roles.layer_widths(once.model)))
+    """The number of layers."""
+    return float(len(_layers.layer_widths(once.model)))

@@ -1,7 +1,7 @@
 """Multiply-adds of one forward pass of one image.
 
-By the closed form for our ViT; for any other network the products that PyTorch's operation counter sees. Counters miss
-the products of fused attention, so the plain form of attention is counted.
+By the closed form for our ViT; for any other network the products that PyTorch's operation counter sees.
+Counters miss the products of fused attention, so the plain form of attention is counted.
 """
 
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -16,6 +16,6 @@ def macs(once: OnePass) -> float:
     """Half the floating-point operations of all products."""
     if type(once.model) is ViT:
         return float(cost.cost(once.model.arch).macs)
-    with once.borrowed(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+    with once.preserved(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         once.class_scores(once.x[:1])
     return counter.get_total_flops() / 2

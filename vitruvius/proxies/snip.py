@@ -1,8 +1,8 @@
 r"""Sum of the absolute products of weights and gradients (Lee et al. 2019).
 
-$\sum_{i\in\theta} |\theta_i\,\partial L/\partial\theta_i|$ with the mean cross-entropy $L$ of the minibatch; counted
-are all parameters. Public code multiplies every weight by a mask of ones and differentiates that, in a second backward
-pass that gives the same products.
+$\sum_{i\in\theta} |\theta_i\,\partial L/\partial\theta_i|$ with the mean cross-entropy $L$ of the minibatch;
+counted are all parameters. Public code multiplies every weight by a mask of ones and differentiates that, in
+a second backward pass that gives the same products.
 """
 
 from vitruvius.proxies import OnePass

@@ -1,11 +1,12 @@
 """Sum of the widths of all layers: depth times width for a plain ViT.
 
-The token width at every attention module; a network without any counts the outputs of its linear maps and convolutions.
+The token width at every attention module; a network without any counts the outputs of its linear maps and
+convolutions.
 """
 
-from vitruvius.proxies import OnePass, _roles
+from vitruvius.proxies import OnePass, _layers
 
 
 def width_sum(once: OnePass) -> float:
-    """Widths added over layers."""
-    return float(sum(_roles.layer_widths(once.model)))
+    """The widths of all layers, summed."""
+    return float(sum(_layers.layer_widths(once.model)))

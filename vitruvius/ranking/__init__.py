@@ -1,1 +1,1 @@
-"""Ranking: candidate networks, their scores without training, the statistics and the verdict, and the report."""
+"""Ranking: candidate networks, their scores without training, statistics, verdict and report."""

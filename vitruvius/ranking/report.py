@@ -1,105 +1,109 @@
-"""What a ranking says: the networks in order, what each score is worth, a verdict in words; from the result as JSON."""
+"""What people see of a ranking: tables and verdicts for the terminal, scores.csv, scatters and the page."""
 
 import csv
 import io
+import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from vitruvius.core import plugins
-from vitruvius.core.blocks import Block, Cell, Table, Text
+from vitruvius.core import files, plugins
+from vitruvius.core.blocks import Block, Cell, Panels, Scatter, Table, Text
+from vitruvius.ranking.results import ONLY, Candidate, Evaluation, Interval, IntervalWithinSize, Result
+from vitruvius.render import page as html
 
-Result = Mapping[str, Any]
 SHOWN = 50
-"""Networks that a terminal shows; the files hold all."""
+"""Networks in the terminal's table; the files hold all."""
 SHOWN_SCORES = 2
 SHOWN_NAMES = 6
+LABELLED = 8
+"""Points of a small scatter up to which each is labelled with its name."""
+DECADES = 100
+"""Positive values whose largest is more than this many times the smallest are drawn on a log axis."""
 STRUCTURAL = plugins.constant(plugins.PACKAGE / "proxies" / "__init__.py", "STRUCTURAL")
 """Scores that only count; they are shown beside those that were asked for."""
-
-
 LEGEND = (
-    "tau: Kendall's tau-b with accuracy; rho: Spearman; within size: tau over pairs within 10 % of parameters; "
-    "params: tau with parameters; seeds: tau between seeds; regret: points lost by the top 1 / 5"
+    "tau: Kendall's tau-b with accuracy; rho: Spearman; within size: tau over pairs within 10 % of parameters"
+    "; params: tau with parameters; seeds: tau between seeds; regret: points lost by the top 1 / 5"
 )
 
 
+def write(folder: Path, result: Result) -> None:
+    """Write scores.csv, a picture per accuracy column, and report.html, from the result alone."""
+    from vitruvius.render import png
+
+    files.write(folder / "scores.csv", scores_csv(result))
+    for index, column in enumerate(result.evaluation):
+        name = re.sub(r"[^\w-]+", "_", f"ranking-{column}" if index else "ranking")
+        png.draw(panels(result, column), folder / f"{name}.png")
+    files.write(folder / "report.html", page(result))
+
+
 def summary(result: Result) -> Iterator[Block]:
-    """What a terminal shows: the networks in order, what each score is worth, and a verdict in words."""
-    asked = [score for score in scores(result) if score not in STRUCTURAL]
+    """The terminal's view: the networks in order, how well each score orders them, and verdicts in words."""
+    asked = [proxy for proxy in result.proxies if proxy not in STRUCTURAL]
     yield networks(result, asked[:SHOWN_SCORES], SHOWN)
-    for column, evaluation in evaluations(result).items():
-        yield worth(column, evaluation)
+    for column, evaluation in result.evaluation.items():
+        yield evaluations(column, evaluation)
         yield from verdicts(evaluation)
     yield from remarks(result)
-    yield Text(text=f"{result['data']}, {result['seconds']:.1f} s; run: {result['run']}", style="note")
-
-
-def scores(result: Result) -> list[str]:
-    """The scores that were asked for, then the structural ones."""
-    return list(result["archs"][0]["scores"])
-
-
-def evaluations(result: Result) -> dict[str, dict[str, Any]]:
-    """The evaluation of each score by column of accuracies; the column is '' where there is one or none."""
-    found = result["evaluation"]
-    is_one = all("verdict" in evaluation for evaluation in found.values())
-    return {"": found} if is_one else found
+    yield Text(text=f"{result.data}, {result.seconds:.1f} s; run: {result.run}", style="note")
 
 
 def networks(result: Result, shown: Sequence[str], most: int) -> Table:
     """The networks in order of the first score."""
-    rows = result["archs"]
-    judged = any(isinstance(row["accuracy"], float) for row in rows)
-    first = scores(result)[0]
+    rows, first = result.archs, result.proxies[0]
+    with_accuracy = any(row.accuracy.get(ONLY) is not None for row in rows)
+
+    def cells(row: Candidate) -> tuple[Cell, ...]:
+        known = row.accuracy.get(ONLY)
+        accuracy = [None if known is None else f"{known:.2%}"] * with_accuracy
+        means = (row.scores[proxy].mean for proxy in shown)
+        return row.rank[first], row.name, row.params, row.macs, row.depth, row.width, *accuracy, *means
+
+    columns = ("place", "network", "parameters", "MACs", "depth", "width", *["accuracy"] * with_accuracy)
     return Table(
         title=f"{len(rows)} networks by {first}",
-        columns=("place", "network", "parameters", "MACs", "depth", "width", *["accuracy"] * judged, *shown),
-        rows=tuple(_row(row, first, judged, shown) for row in rows[:most]),
+        columns=(*columns, *shown),
+        rows=tuple(map(cells, rows[:most])),
         note=f"{len(rows) - most:,} more in scores.csv" if len(rows) > most else "",
     )
 
 
-def _row(row: Mapping[str, Any], first: str, judged: bool, shown: Sequence[str]) -> tuple[Cell, ...]:
-    known = None if row["accuracy"] is None or not judged else f"{row['accuracy']:.2%}"
-    marks = (row["scores"][proxy]["mean"] for proxy in shown)
-    sizes = (row[key] for key in ("name", "params", "macs", "depth", "width"))
-    return row["rank"][first], *sizes, *[known] * judged, *marks
-
-
-def worth(column: str, evaluation: Mapping[str, Any]) -> Table:
-    """One row per score: how well it orders the networks; narrow enough for 100 columns."""
-    judged = next(iter(evaluation.values()))["archs"]
-    if not judged:
+def evaluations(column: str, evaluation: Mapping[str, Evaluation]) -> Table:
+    """A row per score: how well it orders the networks; narrow enough for 100 columns."""
+    count = next(iter(evaluation.values())).archs
+    if not count:
         known = f"too few accuracies of {column} are known" if column else "accuracies are not known"
         return Table(
             title=f"What the scores count ({known})",
             columns=("score", "tau with params", "with depth", "between seeds"),
-            rows=tuple((name, *_against_sizes(found)) for name, found in evaluation.items()),
+            rows=tuple(
+                (name, short(e.kendall_with_params), short(e.kendall_with_depth), short(e.seed_agreement))
+                for name, e in evaluation.items()
+            ),
         )
     return Table(
-        title=f"What the scores are worth{f' for {column}' if column else ''} ({judged} accuracies)",
+        title=f"What the scores are worth{f' for {column}' if column else ''} ({count} accuracies)",
         columns=("score", "tau [95 %]", "rho", "within size, pairs", "params", "seeds", "regret 1 / 5"),
-        rows=tuple((name, *_judged(found)) for name, found in evaluation.items()),
+        rows=tuple(
+            (
+                name,
+                interval(e.kendall),
+                short(e.spearman.value),
+                within(e.kendall_within_size),
+                short(e.kendall_with_params),
+                short(e.seed_agreement),
+                f"{e.regret_at_1:.1f} / {e.regret_at_5:.1f}",
+            )
+            for name, e in evaluation.items()
+        ),
     )
-
-
-def _judged(found: Mapping[str, Any]) -> tuple[Cell, ...]:
-    return (
-        interval(found["kendall"]),
-        short(found["spearman"]["value"]),
-        within(found["kendall_within_size"]),
-        short(found["kendall_with_params"]),
-        short(found["seed_agreement"]),
-        f"{found['regret_at_1']:.1f} / {found['regret_at_5']:.1f}",
-    )
-
-
-def _against_sizes(found: Mapping[str, Any]) -> tuple[Cell, ...]:
-    return tuple(short(found[key]) for key in ("kendall_with_params", "kendall_with_depth", "seed_agreement"))
 
 
 def short(value: float | None) -> str:
-    """A correlation in two digits.
+    """A correlation with two digits.
 
     >>> short(0.523), short(-0.1), short(1.0), short(None)
     ('.52', '-.10', '1.00', '-')
@@ -107,69 +111,64 @@ def short(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}".replace("0.", ".", 1)
 
 
-def interval(found: Mapping[str, Any]) -> str:
+def interval(found: Interval) -> str:
     """A correlation with its interval.
 
-    >>> interval({"value": 0.523, "low": -0.1, "high": 0.68})
+    >>> interval(Interval(value=0.523, low=-0.1, high=0.68))
     '.52 [-.10 .68]'
     """
-    if found["value"] is None:
+    if found.value is None:
         return "-"
-    return f"{short(found['value'])} [{short(found['low'])} {short(found['high'])}]"
+    return f"{short(found.value)} [{short(found.low)} {short(found.high)}]"
 
 
-def within(found: Mapping[str, Any]) -> str:
+def within(found: IntervalWithinSize) -> str:
     """A correlation within size with the number of pairs it rests on."""
-    return f"{'too few' if found['value'] is None else interval(found)}, {found['pairs']}"
+    return f"{'too few' if found.value is None else interval(found)}, {found.pairs}"
 
 
-def verdicts(evaluation: Mapping[str, Any]) -> Iterator[Text]:
-    """The scores by verdict; how many were compared stands beside it, because the luckiest of many looks good."""
+def verdicts(evaluation: Mapping[str, Evaluation]) -> Iterator[Text]:
+    """The scores by verdict, with how many were compared: the luckiest of many looks good."""
     names: dict[str, list[str]] = {}
     for name, found in evaluation.items():
-        if name != "params" and found["archs"]:
-            names.setdefault(found["verdict"], []).append(name)
+        if name != "params" and found.archs:
+            names.setdefault(found.verdict, []).append(name)
     compared = sum(map(len, names.values()))
     for verdict, members in names.items():
-        style = "good" if verdict.startswith("beats") else "plain"
-        yield Text(
-            text=f"{verdict} ({len(members)} of {compared} compared): {', '.join(members)}", style=style
-        )
+        text = f"{verdict} ({len(members)} of {compared} compared): {', '.join(members)}"
+        yield Text(text=text, style="good" if verdict.startswith("beats") else "plain")
 
 
 def remarks(result: Result) -> Iterator[Text]:
-    """How to read the tables, winners and ties, how far accuracies themselves can be trusted, and what failed."""
-    if any(found["archs"] for by in evaluations(result).values() for found in by.values()):
+    """A legend of the tables, winners and ties, the noise ceiling of the accuracies, and failed scores."""
+    if any(found.archs for by_proxy in result.evaluation.values() for found in by_proxy.values()):
         yield Text(text=LEGEND, style="note")
-    for proxy in scores(result):
+    for proxy in result.proxies:
         if proxy not in STRUCTURAL:
             yield Text(text=winner(result, proxy))
-    ceiling = result["noise_ceiling"]
+    ceiling = result.noise_ceiling
     if ceiling:
-        yield Text(
-            text=f"noise ceiling: two trainings of the same networks agree with tau {interval(ceiling['kendall'])}, "
-            f"within size {within(ceiling['kendall_within_size'])} pairs; no score can be judged beyond that",
-            style="note",
-        )
+        tau, within_size = interval(ceiling.kendall), within(ceiling.kendall_within_size)
+        text = f"noise ceiling: two trainings of the same networks agree with tau {tau}, within size "
+        yield Text(text=f"{text}{within_size} pairs; no score can be judged beyond that", style="note")
     failed = [
-        f"{row['name']}, {proxy}: {mark['failed']}"
-        for row in result["archs"]
-        for proxy, mark in row["scores"].items()
-        if mark["failed"]
+        f"{row.name}, {proxy}: {score.failed}"
+        for row in result.archs
+        for proxy, score in row.scores.items()
+        if score.failed
     ]
     if failed:
-        yield Text(
-            text=f"failed scores, ranked last: {len(failed)}; {_some(failed, '; ', 3)}", style="warning"
-        )
+        text = f"failed scores, ranked last: {len(failed)}; {_some(failed, '; ', 3)}"
+        yield Text(text=text, style="warning")
 
 
 def winner(result: Result, proxy: str) -> str:
-    """Who wins by a score, or that nobody does."""
-    best, seeds = result["best"][proxy], result["config"]["seeds"]
+    """The winner by a score, the networks that tie with it, or why there is none."""
+    best, seeds = result.best[proxy], result.config.seeds
     if not best:
         return f"{proxy}: no network has a score"
     if seeds < 2:
-        first = [row["name"] for row in result["archs"] if row["rank"][proxy] == 1]
+        first = [row.name for row in result.archs if row.rank[proxy] == 1]
         are = f"{_some(first, ', ')} {'are' if len(first) > 1 else 'is'} first"
         return f"{proxy}: {are}, but one seed cannot name a winner"
     if len(best) == 1:
@@ -177,29 +176,105 @@ def winner(result: Result, proxy: str) -> str:
     return f"{proxy}: a tie of {len(best)} within two standard errors over {seeds} seeds: {_some(best, ', ')}"
 
 
-def accuracy(row: Mapping[str, Any], column: str) -> float | None:
-    """What is known of a network in a column, a fraction."""
-    found = row["accuracy"]
-    return found[column] if isinstance(found, dict) else found
-
-
-def table_csv(result: Result) -> str:
-    """All scores, a line per network; of a score that is one of its sizes, the place alone."""
+def scores_csv(result: Result) -> str:
+    """All scores, a line per network; a score with the name of a size column adds its rank only."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, _line(result, result["archs"][0]), lineterminator="\n")
+    writer = csv.DictWriter(text, _line(result.archs[0]), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(_line(result, row) for row in result["archs"])
+    writer.writerows(map(_line, result.archs))
     return text.getvalue()
 
 
-def _line(result: Result, row: Mapping[str, Any]) -> dict[str, Any]:
-    line = {key: row[key] for key in ("name", "params", "macs", "depth", "width")}
-    line |= {column or "accuracy": accuracy(row, column) for column in evaluations(result)}
-    for proxy, mark in row["scores"].items():
+def _line(row: Candidate) -> dict[str, Any]:
+    line: dict[str, Any] = row.model_dump(include={"name", "params", "macs", "depth", "width"})
+    line |= {column or "accuracy": value for column, value in row.accuracy.items()}
+    for proxy, score in row.scores.items():
         if proxy not in line:
-            line |= {proxy: mark["mean"], f"{proxy}_std": mark["std"]}
-        line[f"{proxy}_rank"] = row["rank"][proxy]
+            line |= {proxy: score.mean, f"{proxy}_std": score.std}
+        line[f"{proxy}_rank"] = row.rank[proxy]
     return line
+
+
+def panels(result: Result, column: str) -> Panels:
+    """A small scatter of each score against accuracy, or against size where no accuracies are known."""
+    figures = tuple(_small(scatter(result, column, proxy)) for proxy in result.proxies)
+    return Panels(title=f"{len(result.archs)} networks on {result.data}", figures=figures, columns=3)
+
+
+def _small(figure: Scatter) -> Scatter:
+    """Label the points of a panel with the networks' names alone if they are few, else not at all."""
+    names = figure.names if len(figure.names) <= LABELLED else ()
+    return figure.model_copy(update={"names": tuple(name.rpartition(": ")[0] for name in names)})
+
+
+def scatter(result: Result, column: str, proxy: str) -> Scatter:
+    """One score against accuracy in percent, or against parameters; failed scores are left out."""
+    found = result.evaluation[column][proxy]
+    points = []
+    for row in result.archs:
+        known, mean = row.accuracy[column], row.scores[proxy].mean
+        height = row.params if not found.archs else None if known is None else 100 * known
+        if height is not None and mean is not None:
+            points.append((mean, height, f"{row.name}: {row.params or 0:,} parameters"))
+    x, y, names = zip(*points, strict=True) if points else ((), (), ())
+    tau = f"tau {interval(found.kendall)}"
+    return Scatter(
+        title=f"{proxy}: {tau if found.archs else f'tau with params {short(found.kendall_with_params)}'}",
+        x=x,
+        y=y,
+        names=names,
+        x_label=proxy,
+        y_label=f"{column or 'accuracy'} in %" if found.archs else "parameters",
+        log_x=_spans_decades(x),
+        log_y=not found.archs and _spans_decades(y),
+    )
+
+
+def _spans_decades(values: Sequence[float]) -> bool:
+    return bool(values) and min(values) > 0 and max(values) / min(values) > DECADES
+
+
+def page(result: Result) -> str:
+    """The interactive report: hovering names a network and its size, choosing a score sorts the table."""
+    blocks: list[Block] = [*remarks(result)]
+    for column, evaluation in result.evaluation.items():
+        blocks += [evaluations(column, evaluation), *verdicts(evaluation), _details(evaluation)]
+    blocks += [networks(result, result.proxies, len(result.archs))]
+    for column in result.evaluation:
+        blocks += [Text(text=column or "Scores", style="title")]
+        blocks += [scatter(result, column, proxy) for proxy in result.proxies]
+    asked = tuple((key, json.dumps(value)) for key, value in result.config.model_dump(mode="json").items())
+    blocks += [Text(text="What was asked", style="title"), Table(columns=("setting", ""), rows=asked)]
+    ranks = {proxy: {row.name: row.rank[proxy] for row in result.archs} for proxy in result.proxies}
+    return _with_script(html.page(f"Ranking on {result.data}", blocks, interactive=True), ranks)
+
+
+def _with_script(text: str, data: Mapping[str, Mapping[str, int]]) -> str:
+    before, end, after = text.rpartition("</body>")
+    as_json = json.dumps(data).replace("<", "\\u003c")  # a name may hold </script>
+    script = (plugins.PACKAGE / "ranking" / "sort.js").read_text()
+    return (
+        f'{before}<script type="application/json" id="data">{as_json}</script>\n<script>\n{script}</script>\n'
+        f"{end}{after}"
+    )
+
+
+def _details(evaluation: Mapping[str, Evaluation]) -> Table:
+    """The statistics that the terminal leaves out."""
+    return Table(
+        columns=("score", "Spearman [95 %]", "tau with depth", "regret at 1", "regret at 5", "verdict"),
+        rows=tuple(
+            (
+                name,
+                interval(e.spearman),
+                short(e.kendall_with_depth),
+                e.regret_at_1,
+                e.regret_at_5,
+                e.verdict,
+            )
+            for name, e in evaluation.items()
+        ),
+    )
 
 
 def _some(items: Sequence[str], between: str, most: int = SHOWN_NAMES) -> str:

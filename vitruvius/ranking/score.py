@@ -1,6 +1,6 @@
-"""Scoring networks at initialisation: each score is a pure function of (network, proxy, minibatch, seed).
+"""Score networks at initialisation: each score is a pure function of (network, proxy, minibatch, seed).
 
-Nothing in this file knows an accuracy, or the name of a file that holds one: it is given networks and returns scores.
+Nothing in this file knows an accuracy, or the name of a file that holds one.
 """
 
 import hashlib
@@ -23,18 +23,21 @@ from vitruvius.core.errors import UserError
 from vitruvius.core.records import Record, Score
 from vitruvius.datasets import Dataset
 from vitruvius.nn import vit
-from vitruvius.ranking import spread
-from vitruvius.ranking import user_models as own
-from vitruvius.ranking.spread import Lost, Place
-from vitruvius.ranking.user_models import Own
+from vitruvius.ranking import spread, user_models
+from vitruvius.ranking.settings import Executor
+from vitruvius.ranking.spread import Lost
+from vitruvius.ranking.user_models import UserModel
 from vitruvius.training.batches import batches_of
 
-Network = Arch | Own
+Network = Arch | UserModel
 Scores = dict[str, Score]
+"""By proxy."""
+ScoreTable = Mapping[str, Sequence[Sequence[Score]]]
+"""By proxy: for each network, a score per seed."""
 
 
 class Minibatch(NamedTuple):
-    """Images as a training would see them, with their labels; arrays, because they travel between processes."""
+    """Images as a training would see them, with their labels; arrays, because they are sent to processes."""
 
     x: NDArray[Any]
     y: NDArray[Any]
@@ -51,9 +54,9 @@ class Task(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """What all tasks have in common."""
+    """The proxies and minibatches that all tasks use."""
 
-    proxies: Mapping[str, str]  # by the name they are asked for: where they are found on any machine
+    proxies: Mapping[str, str]  # from requested name to the name or absolute path that any worker finds
     batches: Mapping[int, Minibatch]  # by seed
 
 
@@ -61,7 +64,7 @@ class Scored(Record):
     """The scores of one network for one seed."""
 
     key: str
-    """The content hash of everything they depend on."""
+    """The content hash of everything the scores depend on."""
     seed: int
     scores: Scores
     timing: dict[str, float]
@@ -69,34 +72,34 @@ class Scored(Record):
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Everything that is to be scored."""
+class Scoring:
+    """All networks to be scored, and what their tasks share."""
 
     networks: Sequence[Network]
     shared: Shared
 
     @cached_property
     def tasks(self) -> dict[str, Task]:
-        """Each network with each seed, by the content hash of what its scores depend on."""
-        about = {
-            "proxies": {name: _source(place) for name, place in self.shared.proxies.items()},
+        """Each network with each seed, by the content hash of everything its scores depend on."""
+        code = {
+            "proxies": {name: _file_hash(location) for name, location in self.shared.proxies.items()},
             "code": {
                 family: files.folder_hashes(plugins.PACKAGE / family)
                 for family in ("kernels", "nn", "proxies")
             },
             "torch": torch.__version__,
         }
-        described = [_described(network) for network in self.networks]
+        described = [_as_json(network) for network in self.networks]
         found = {}
         for seed, batch in self.shared.batches.items():
-            known = {**about, "seed": seed, "images": batch.sha256()}
+            condition = {**code, "seed": seed, "images": batch.sha256()}
             for network, text in zip(self.networks, described, strict=True):
-                found[files.content_hash({**known, "network": text})] = Task(network, seed)
+                found[files.content_hash({**condition, "network": text})] = Task(network, seed)
         return found
 
 
-def chosen(names: Iterable[str]) -> dict[str, str]:
-    """The proxies that were asked for, then the structural ones, each with the place where it is found; all exist."""
+def locate_proxies(names: Iterable[str]) -> dict[str, str]:
+    """Return the requested proxies, then the structural ones, each with the name or path to load it by."""
     names = [member for name in names for member in (plugins.members("proxies") if name == "all" else [name])]
     asked = [name for name in dict.fromkeys(names) if name not in proxies.STRUCTURAL]
     found = {}
@@ -108,7 +111,7 @@ def chosen(names: Iterable[str]) -> dict[str, str]:
 
 
 def minibatch(data: Dataset, size: int, seed: int) -> Minibatch:
-    """The first minibatch that a training with this seed would see, without augmentation."""
+    """Return the first minibatch that a training with this seed would see, without augmentation."""
     images = batches_of(data, data.train, seed=seed)
     if size > len(images):
         raise UserError(f"batch {size}: {data.name} has {len(images):,} training images")
@@ -117,60 +120,62 @@ def minibatch(data: Dataset, size: int, seed: int) -> Minibatch:
     return Minibatch(batch.x.numpy(), batch.y.numpy())
 
 
-def read(lines: Iterable[Mapping[str, Any]], plan: Plan) -> dict[str, Scored]:
-    """What a run's records hold of the plan already, by key."""
-    found = {line["key"]: line for line in lines if line["kind"] == "scored" and line["key"] in plan.tasks}
+def read(lines: Iterable[Mapping[str, Any]], scoring: Scoring) -> dict[str, Scored]:
+    """Return the scores among a run's records that belong to these tasks, by key."""
+    found = {line["key"]: line for line in lines if line["kind"] == "scored" and line["key"] in scoring.tasks}
     return {key: Scored(**{name: line[name] for name in Scored.model_fields}) for key, line in found.items()}
 
 
-def scored(plan: Plan, done: Mapping[str, Any], place: Place = "here", workers: int = 0) -> Iterator[Scored]:
-    """Score what is not done yet, in the order of the plan."""
-    left = {key: task for key, task in plan.tasks.items() if key not in done}
-    answers = spread.results(spread.Job(score, plan.shared), list(left.values()), place, workers)
+def score_all(
+    scoring: Scoring, done: Mapping[str, Any], executor: Executor = "here", workers: int = 0
+) -> Iterator[Scored]:
+    """Score the tasks that are not done yet, in order."""
+    left = {key: task for key, task in scoring.tasks.items() if key not in done}
+    answers = spread.results(spread.Job(score, scoring.shared), list(left.values()), executor, workers)
     for (key, task), answer in zip(left.items(), answers, strict=True):
         if isinstance(answer, Lost):
-            answer = _failed(plan.shared.proxies, answer.reason), {}
+            answer = _failed(scoring.shared.proxies, answer.reason), {}
         scores, timing = answer
         yield Scored(key=key, seed=task.seed, scores=scores, timing=timing)
 
 
 def score(shared: Shared, task: Task) -> tuple[Scores, dict[str, float]]:
-    """All proxies of one network, sharing their passes; a failure is a score with a reason, never an end."""
+    """Compute all proxies of one network, sharing passes; a failure is recorded with its reason."""
     x, y = map(torch.tensor, shared.batches[task.seed])
     try:
         once = proxies.one_pass(_model(task, len(x)), x, y, seed=task.seed)
     except Exception as error:  # a user's network may raise anything
         return _failed(shared.proxies, _reason(error, len(x))), {}
     scores, timing = {}, {}
-    for name, place in shared.proxies.items():
+    for name, location in shared.proxies.items():
         began = time.process_time()
         try:
             with once.seeded():
-                scores[name] = Score.of(float(_proxy(place)(once)))
+                scores[name] = Score.of(float(_proxy(location)(once)))
         except Exception as error:  # a user's proxy as well
             scores[name] = Score(failed=_reason(error, len(x)))
         timing[name] = round(time.process_time() - began, 6)
     return scores, timing
 
 
-def table(plan: Plan, done: Mapping[str, Scored]) -> dict[str, list[tuple[Score, ...]]]:
-    """The scores by proxy: for each network of the plan, one per seed."""
-    seeds, count = len(plan.shared.batches), len(plan.networks)
-    found = [done[key].scores for key in plan.tasks]
+def score_table(scoring: Scoring, done: Mapping[str, Scored]) -> dict[str, list[tuple[Score, ...]]]:
+    """Arrange the scores by proxy: for each network, one per seed."""
+    seeds, count = len(scoring.shared.batches), len(scoring.networks)
+    found = [done[key].scores for key in scoring.tasks]
     return {
         proxy: [tuple(found[seed * count + index][proxy] for seed in range(seeds)) for index in range(count)]
-        for proxy in plan.shared.proxies
+        for proxy in scoring.shared.proxies
     }
 
 
 @cache
-def _proxy(place: str) -> proxies.Proxy:
-    return proxies.get(place)
+def _proxy(location: str) -> proxies.Proxy:
+    return proxies.get(location)
 
 
 def _model(task: Task, batch: int) -> nn.Module:
-    if isinstance(task.network, Own):
-        return own.build(task.network, task.seed)
+    if isinstance(task.network, UserModel):
+        return user_models.build(task.network, task.seed)
     cost.refuse_if_too_big(task.network, batch)
     return vit.build(task.network, task.seed)
 
@@ -180,7 +185,7 @@ def _failed(names: Iterable[str], reason: str) -> Scores:
 
 
 def _reason(error: Exception, batch: int) -> str:
-    """Why a score failed, in one line."""
+    """Return in one line why a score failed."""
     text = str(error)
     if isinstance(error, MemoryError | torch.OutOfMemoryError) or "allocate memory" in text:
         # Half the batch would be another score, not comparable with the others.
@@ -190,12 +195,14 @@ def _reason(error: Exception, batch: int) -> str:
     return f"{type(error).__name__}: {text.strip().partition(chr(10))[0][:200]}"
 
 
-def _described(network: Network) -> Any:
-    """A network as JSON: what it is, not where it lies."""
-    return [network.sha256, network.place] if isinstance(network, Own) else network.model_dump(mode="json")
+def _as_json(network: Network) -> Any:
+    """Describe a network as JSON, independent of where its file lies."""
+    if isinstance(network, UserModel):
+        return [network.sha256, network.position]
+    return network.model_dump(mode="json")
 
 
-def _source(place: str) -> str:
-    """The SHA-256 of a user's proxy file; the package's own are hashed with their family."""
-    file, colon, _ = place.rpartition(":")
+def _file_hash(location: str) -> str:
+    """Return the SHA-256 of a user's proxy file; the package's own are hashed with their family."""
+    file, colon, _ = location.rpartition(":")
     return files.sha256(Path(file)) if colon else ""

@@ -1,65 +1,69 @@
 r"""Rank statistics with percentile bootstrap intervals over architectures, all resamples at once.
 
-A resample of n architectures is a row of multiplicities $w$ that sums to n. With $S_{ij} = \mathrm{sign}(x_i - x_j)$
-and $T$ likewise for $y$, Kendall's tau-b of a resample is $w^T(S \circ T)w / \sqrt{w^T|S|w \cdot w^T|T|w}$: three
-matrix products serve a thousand resamples, and resamples shared between two scores make their difference a paired one.
+A resample of n architectures is a row of multiplicities $w$ that sums to n. With $S_{ij} = \mathrm{sign}(x_i
+- x_j)$ and $T$ likewise for $y$, Kendall's tau-b of a resample is $w^T(S \circ T)w / \sqrt{w^T|S|w \cdot
+w^T|T|w}$: three matrix products serve a thousand resamples, and two scores that share their resamples have
+paired differences.
 
-Shapes: n architectures, R resamples, S seeds. A failed score is -inf: it ranks last, tied with other failures.
+Shapes: n architectures, R resamples, S seeds. A failed score is -inf: it ranks last, tied with other
+failures.
 """
 
 import math
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vitruvius.ranking.results import Interval, Within
+from vitruvius.ranking.results import Interval, IntervalWithinSize, NoiseCeiling
 
 RESAMPLES = 1000
 CLOSE = 1.1
-"""Two networks are of the same size if the larger has at most so many times the parameters of the smaller."""
+"""Two networks are of nearly equal size if the ratio of their parameter counts is at most this."""
 ENOUGH_PAIRS = 30
+"""Fewer comparable pairs of nearly equal size give no statistic."""
 Floats = NDArray[np.float64]
 
 
 def resamples(count: int, seed: int = 0, number: int = RESAMPLES) -> Floats:
-    """How often each architecture is drawn in each resample, (R, n); the first row is the sample itself."""
+    """Draw how often each architecture is in each resample, (R, n); the first row is the sample itself."""
     random = np.random.default_rng(seed)
     drawn_Rn = random.multinomial(count, np.full(count, 1 / count), size=number).astype(float)
     return np.vstack([np.ones(count), drawn_Rn])
 
 
 def kendall(x_n: ArrayLike, y_n: ArrayLike, weights_Rn: Floats) -> Floats:
-    r"""Kendall's tau-b, $(P-Q)/\sqrt{(P+Q+T_x)(P+Q+T_y)}$, of each resample; NaN where all values are tied."""
+    r"""Kendall's tau-b, $(P-Q)/\sqrt{(P+Q+T_x)(P+Q+T_y)}$, of each resample; NaN if all values tie."""
     sx_nn, sy_nn = _signs(x_n), _signs(y_n)
-    untied = _form(np.abs(sx_nn), weights_Rn) * _form(np.abs(sy_nn), weights_Rn)
-    return _ratio(_form(sx_nn * sy_nn, weights_Rn), np.sqrt(untied))
+    untied = _quadratic_form(np.abs(sx_nn), weights_Rn) * _quadratic_form(np.abs(sy_nn), weights_Rn)
+    return _ratio(_quadratic_form(sx_nn * sy_nn, weights_Rn), np.sqrt(untied))
 
 
 def spearman(x_n: ArrayLike, y_n: ArrayLike, weights_Rn: Floats) -> Floats:
-    """Spearman's rank correlation, on mid-ranks, of each resample; NaN where all values are tied."""
+    """Spearman's rank correlation, on mid-ranks, of each resample; NaN if all values tie."""
     x_Rn, y_Rn = (_centred(_mid_ranks(values, weights_Rn), weights_Rn) for values in (x_n, y_n))
     both, x2, y2 = ((weights_Rn * a * b).sum(1) for a, b in ((x_Rn, y_Rn), (x_Rn, x_Rn), (y_Rn, y_Rn)))
     return _ratio(both, np.sqrt(x2 * y2))
 
 
-def within_size(x_n: ArrayLike, y_n: ArrayLike, params_n: ArrayLike, weights_Rn: Floats) -> Within:
-    r"""Tau over the pairs of nearly equal size, $(P-Q)/(P+Q)$: tied pairs say nothing and are not counted."""
-    agree_nn = _signs(x_n) * _signs(y_n) * close(params_n)
+def within_size(
+    x_n: ArrayLike, y_n: ArrayLike, params_n: ArrayLike, weights_Rn: Floats
+) -> IntervalWithinSize:
+    r"""Tau over the pairs of nearly equal size, $(P-Q)/(P+Q)$; tied pairs are not counted."""
+    agree_nn = _signs(x_n) * _signs(y_n) * similar_size(params_n)
     compared = np.abs(agree_nn)
     pairs = round(float(compared.sum())) // 2
     if pairs < ENOUGH_PAIRS:
-        return Within(pairs=pairs)
-    found = interval(_ratio(_form(agree_nn, weights_Rn), _form(compared, weights_Rn)))
-    return Within(value=found.value, low=found.low, high=found.high, pairs=pairs)
+        return IntervalWithinSize(pairs=pairs)
+    found = interval(_ratio(_quadratic_form(agree_nn, weights_Rn), _quadratic_form(compared, weights_Rn)))
+    return IntervalWithinSize(value=found.value, low=found.low, high=found.high, pairs=pairs)
 
 
-def close(params_n: ArrayLike) -> Floats:
-    """1 for each pair of networks whose parameter counts differ by at most 10 % of the smaller, else 0; (n, n).
+def similar_size(params_n: ArrayLike) -> Floats:
+    """Return 1 for each pair whose parameter counts differ by at most 10 % of the smaller, else 0; (n, n).
 
-    An unknown count is NaN and close to nothing.
+    An unknown count is NaN and similar to none.
     """
     params = np.asarray(params_n, dtype=float)
     limit_nn = CLOSE * np.minimum.outer(params, params)
@@ -67,7 +71,7 @@ def close(params_n: ArrayLike) -> Floats:
 
 
 def interval(values_R: Floats) -> Interval:
-    """The statistic of the sample itself (first) with the middle 95 % of its resamples."""
+    """Return the statistic of the sample itself (first) with the middle 95 % of its resamples."""
     drawn = values_R[1:][np.isfinite(values_R[1:])]
     if not math.isfinite(values_R[0]) or not len(drawn):
         return Interval()
@@ -76,7 +80,7 @@ def interval(values_R: Floats) -> Interval:
 
 
 def tau(x_n: ArrayLike, y_n: ArrayLike) -> float | None:
-    """Kendall's tau-b alone.
+    """Kendall's tau-b without an interval; None if all values tie.
 
     >>> tau([1, 2, 3, 4], [1, 2, 4, 3])
     0.6666666666666666
@@ -86,17 +90,17 @@ def tau(x_n: ArrayLike, y_n: ArrayLike) -> float | None:
 
 
 def seed_agreement(scores_nS: Floats) -> float | None:
-    """How much the random draw of weights and images matters: the mean tau between the scores of two seeds."""
+    """Return the mean tau between the scores of two seeds: how little the random draw matters."""
     taus = [tau(first, second) for first, second in combinations(scores_nS.T, 2)]
     known = [value for value in taus if value is not None]
     return sum(known) / len(known) if known else None
 
 
 def regret(scores_n: ArrayLike, accuracies_n: ArrayLike, top: int) -> float:
-    r"""Accuracy points lost by training the `top` best-ranked networks only: best of all minus best of these.
+    r"""Accuracy points lost by training only the `top` best-ranked networks: best of all minus best of these.
 
-    Networks with the score of the last place share it: the mean over their random order is returned, in which the
-    best of $r$ out of $m$ is the j-th best (from 0) with probability $\binom{m-1-j}{r-1} / \binom{m}{r}$.
+    Networks tied for the last rank are taken in random order, and the expectation is returned: the best of
+    $r$ out of $m$ is the j-th best (from 0) with probability $\binom{m-1-j}{r-1} / \binom{m}{r}$.
     """
     accuracy = np.asarray(accuracies_n, dtype=float)
     score = np.asarray(scores_n, dtype=float)
@@ -111,18 +115,18 @@ def regret(scores_n: ArrayLike, accuracies_n: ArrayLike, top: int) -> float:
 
 
 def mean(scores_nS: Floats) -> Floats:
-    """The mean over the seeds, without overflow: scores of deep networks come near the largest number there is."""
+    """Return the mean over the seeds without overflow: scores of deep networks near the largest float."""
     return (scores_nS / 1024).mean(1) * 1024  # a power of two: nothing is rounded
 
 
-def deviation(scores_nS: Floats) -> Floats:
-    """The standard deviation over the seeds, without overflow either."""
+def standard_deviation(scores_nS: Floats) -> Floats:
+    """Return the standard deviation over the seeds without overflow."""
     _, exponent_n1 = np.frexp(np.abs(scores_nS).max(1, keepdims=True))
     return np.ldexp(np.ldexp(scores_nS, -exponent_n1).std(1, ddof=1), exponent_n1[:, 0])
 
 
 def tied_with_best(scores_nS: Floats) -> list[int]:
-    """The best network by mean score, then those within two standard errors of it, paired over seeds.
+    """Return the best network by mean score, then those within two standard errors, paired over seeds.
 
     With one seed there is no standard error: nothing can be told apart, and every network is returned.
     """
@@ -133,40 +137,40 @@ def tied_with_best(scores_nS: Floats) -> list[int]:
     if seeds < 2 or not finite:
         return finite
     behind_nS = scores_nS[finite[0]] - scores_nS[finite]
-    error_n = deviation(behind_nS) / math.sqrt(seeds)
+    error_n = standard_deviation(behind_nS) / math.sqrt(seeds)
     return [
         index for index, gap, error in zip(finite, mean(behind_nS), error_n, strict=True) if gap <= 2 * error
     ]
 
 
-def ceiling(pairs: Sequence[Sequence[float]], params: Sequence[int], seed: int = 0) -> dict[str, Any]:
-    """The noise ceiling of a table: how well one training's accuracies order the networks as a second one's do."""
+def noise_ceiling(pairs: Sequence[Sequence[float]], params: Sequence[int], seed: int = 0) -> NoiseCeiling:
+    """Return how well the accuracies of one training order the networks as those of a second do."""
     first, second = zip(*pairs, strict=True)
     weights = resamples(len(params), seed)
-    return {
-        "archs": len(params),
-        "kendall": interval(kendall(first, second, weights)).model_dump(),
-        "spearman": interval(spearman(first, second, weights)).model_dump(),
-        "kendall_within_size": within_size(first, second, params, weights).model_dump(),
-    }
+    return NoiseCeiling(
+        archs=len(params),
+        kendall=interval(kendall(first, second, weights)),
+        spearman=interval(spearman(first, second, weights)),
+        kendall_within_size=within_size(first, second, params, weights),
+    )
 
 
-def levels(values_n: ArrayLike) -> NDArray[np.intp]:
-    """The values by order alone: 0 for the lowest, equal ones equal.
+def dense_ranks(values_n: ArrayLike) -> NDArray[np.intp]:
+    """Return dense ranks: 0 for the lowest value, equal values equal.
 
-    >>> levels([0.5, -math.inf, 0.7, 0.5, -math.inf]).tolist()
+    >>> dense_ranks([0.5, -math.inf, 0.7, 0.5, -math.inf]).tolist()
     [1, 0, 2, 1, 0]
     """
     return np.unique(np.asarray(values_n), return_inverse=True)[1]
 
 
 def _signs(values_n: ArrayLike) -> Floats:
-    """The order of each pair, -1, 0 or 1; from levels, so that two infinities are tied and not NaN."""
-    level_n = levels(values_n)
-    return np.sign(np.subtract.outer(level_n, level_n)).astype(float)
+    """Return the order of each pair, -1, 0 or 1; by dense ranks, so that two infinities tie."""
+    rank_n = dense_ranks(values_n)
+    return np.sign(np.subtract.outer(rank_n, rank_n)).astype(float)
 
 
-def _form(matrix_nn: Floats, weights_Rn: Floats) -> Floats:
+def _quadratic_form(matrix_nn: Floats, weights_Rn: Floats) -> Floats:
     """The quadratic form of each resample, (R,)."""
     return np.einsum("rn,rn->r", weights_Rn @ matrix_nn, weights_Rn)
 
@@ -176,11 +180,11 @@ def _ratio(above_R: Floats, below_R: Floats) -> Floats:
 
 
 def _mid_ranks(values_n: ArrayLike, weights_Rn: Floats) -> Floats:
-    """The mid-rank of each architecture within each resample, (R, n)."""
-    level_n = levels(values_n)
-    size_Rl = weights_Rn @ np.eye(int(level_n.max()) + 1)[level_n]
+    """Return the mid-rank of each architecture within each resample, (R, n)."""
+    rank_n = dense_ranks(values_n)
+    size_Rl = weights_Rn @ np.eye(int(rank_n.max()) + 1)[rank_n]
     rank_Rl = size_Rl.cumsum(1) - (size_Rl - 1) / 2
-    return rank_Rl[:, level_n]
+    return rank_Rl[:, rank_n]
 
 
 def _centred(values_Rn: Floats, weights_Rn: Floats) -> Floats:

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from vitruvius.core.errors import UserError
-from vitruvius.proxies._watch import Watch
+from vitruvius.proxies._activations import Activations
 
 
 def tokens() -> Tensor:
@@ -19,7 +19,7 @@ WEIGHT = torch.ones(4, 4)
 
 
 def test_linear_maps_are_seen_however_they_are_called() -> None:
-    with Watch() as seen:
+    with Activations() as seen:
         functional.linear(tokens(), WEIGHT)
         functional.linear(tokens(), weight=WEIGHT)
         functional.linear(input=tokens(), weight=WEIGHT, bias=None)
@@ -45,7 +45,7 @@ def test_activation_functions_are_seen_as_functions_methods_and_modules(
     activation: Callable[[Tensor], Tensor],
 ) -> None:
     before = tokens()
-    with Watch() as seen:
+    with Activations() as seen:
         activation(before)
     assert len(seen.nonlinear) == 1
     assert seen.nonlinear[0] is before
@@ -54,7 +54,7 @@ def test_activation_functions_are_seen_as_functions_methods_and_modules(
 def test_what_is_passed_by_is_the_older_term() -> None:
     skip = tokens()
     branch = skip * 2
-    with Watch() as seen:
+    with Activations() as seen:
         first = skip + branch
         second = torch.add(first * 3, first)
     assert [step.skip is old for step, old in zip(seen.residual, (skip, first), strict=True)] == [True, True]
@@ -63,14 +63,14 @@ def test_what_is_passed_by_is_the_older_term() -> None:
 
 def test_positions_and_numbers_are_not_residual_steps() -> None:
     positions = nn.Parameter(torch.zeros(2, 3, 4))
-    with Watch() as seen:
+    with Activations() as seen:
         _ = tokens() + positions + 1 + torch.ones(2, 3, 4) + tokens()[:1]
     with pytest.raises(UserError, match="no residual steps"):
         _ = seen.residual
 
 
 def test_a_term_that_is_overwritten_is_refused() -> None:
-    with Watch() as seen:
+    with Activations() as seen:
         sum_ = tokens() + tokens() * 2
         sum_ += tokens() * 3
     with pytest.raises(UserError, match="in place"):
@@ -79,7 +79,7 @@ def test_a_term_that_is_overwritten_is_refused() -> None:
 
 def test_an_mlp_is_two_linear_maps_around_an_activation() -> None:
     first, second, third, other = (torch.ones(4, 4) for _ in range(4))
-    with Watch() as seen:
+    with Activations() as seen:
         hidden = functional.dropout(functional.gelu(functional.linear(tokens(), first)), 0.1, training=False)
         functional.linear(hidden, second)
         functional.linear(hidden, third)
@@ -91,7 +91,7 @@ def test_an_mlp_is_two_linear_maps_around_an_activation() -> None:
 
 
 def test_nothing_is_seen_outside() -> None:
-    with Watch() as seen:
+    with Activations() as seen:
         pass
     functional.linear(tokens(), WEIGHT)
     with pytest.raises(UserError, match="no linear maps"):

@@ -1,17 +1,24 @@
-"""What a forward pass computes, seen operation by operation and hence whatever the modules are called.
+"""Record the activations of a forward pass by the operations it calls, whatever its modules are named.
 
-A linear map is a call of `linear` or a convolution, an activation function one of `NONLINEAR`, a residual step the sum
-of two activations of one shape. The products inside `nn.MultiheadAttention` are one operation and stay unseen.
+A linear map is a call of `linear` or a convolution, an activation function one of `NONLINEAR`, a residual
+step the sum of two activations of the same shape. The products inside `nn.MultiheadAttention` are one
+operation and are not recorded. Attention weights are recorded by hooks on the attention modules.
+
+Shapes: B batch, H heads, N queries, M keys.
 """
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from inspect import signature
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from vitruvius.core.errors import UserError
+from vitruvius.nn import attention_maps
 
 LINEAR = {functional.linear, functional.conv1d, functional.conv2d, functional.conv3d}
 SUM = {torch.add, Tensor.add, Tensor.add_, Tensor.__add__, Tensor.__iadd__, Tensor.__radd__}
@@ -26,7 +33,7 @@ NONLINEAR.discard(None)
 
 
 class Linear(NamedTuple):
-    """A linear map as it was applied; the channels of its output come last, after a convolution second."""
+    """One call of a linear map; output channels are the last dimension, after a convolution the second."""
 
     input: Tensor
     weight: Tensor
@@ -34,14 +41,14 @@ class Linear(NamedTuple):
 
 
 class Residual(NamedTuple):
-    """One residual step: what was passed by, and its sum with what was computed from it."""
+    """One residual step: the skip connection, and its sum with the branch computed from it."""
 
     skip: Tensor
     output: Tensor
 
 
-class Watch(TorchFunctionMode):
-    """Inside, the activations of a forward pass are kept by role, as references."""
+class Activations(TorchFunctionMode):
+    """A context that records the activations of a forward pass by role, as references."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,9 +56,9 @@ class Watch(TorchFunctionMode):
         self.all_nonlinear: list[Tensor] = []
         self.all_residual: list[Residual] = []
         self._versions: list[tuple[str, Tensor, int]] = []
-        self._behind_activation = False
+        self._follows_activation = False
         self.mlp: dict[int, Tensor] = {}
-        """By identity, the weights of linear maps whose output enters an activation function, and of the next map."""
+        """By `id`, the weights of the linear maps directly before and next after an activation function."""
 
     @property
     def linear(self) -> list[Linear]:
@@ -73,7 +80,7 @@ class Watch(TorchFunctionMode):
 
     @property
     def features(self) -> Tensor:
-        """What the last linear map, the head, reads."""
+        """The input of the last linear map, the head."""
         if not self.all_linear:
             raise UserError("the network has no linear maps or convolutions")
         return self.all_linear[-1].input
@@ -81,66 +88,66 @@ class Watch(TorchFunctionMode):
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """Compute as ever, and keep what has a role."""
+        """Call the operation, and record it if it has a role."""
         kwargs = kwargs or {}
         if func in LINEAR:
-            return self._see_linear(func, args, kwargs)
+            return self._record_linear(func, args, kwargs)
         if func in SUM and len(args) == 2 and not kwargs and _are_activations(*args):
-            return self._see_residual(func, *args)
+            return self._record_residual(func, *args)
         if func in NONLINEAR:
-            self._see_nonlinear(func, args, kwargs)
+            self._record_nonlinear(func, args, kwargs)
         return func(*args, **kwargs)
 
-    def _see_linear(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
+    def _record_linear(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
         output = func(*args, **kwargs)
         input, weight = (*args, *(kwargs[name] for name in ("input", "weight")[len(args) :]))[:2]
         self.all_linear.append(Linear(input, weight, output))
-        self._keep("linear", output)
-        if self._behind_activation:
+        self._note_version("linear", output)
+        if self._follows_activation:
             self.mlp[id(weight)] = weight
-        self._behind_activation = False
+        self._follows_activation = False
         return output
 
-    def _see_nonlinear(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _record_nonlinear(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         input = args[0] if args else kwargs["input"]
         last = self.all_linear[-1] if self.all_linear else None
         if last is not None and last.output is input:
             self.mlp[id(last.weight)] = last.weight
-            self._behind_activation = True
+            self._follows_activation = True
         # The only option of these functions that is ever True is to overwrite their input.
         in_place = func.__name__.endswith("_") or any(
             option is True for option in (*args[1:], *kwargs.values())
         )
         self.all_nonlinear.append(input.detach().clone() if in_place else input)
-        self._keep("nonlinear", self.all_nonlinear[-1])
+        self._note_version("nonlinear", self.all_nonlinear[-1])
 
-    def _see_residual(self, func: Any, left: Any, right: Any) -> Tensor:
-        # What is passed by was computed before what is computed from it.
+    def _record_residual(self, func: Any, left: Any, right: Any) -> Tensor:
+        # The skip connection was computed before the branch that is computed from it.
         skip = min(left, right, key=lambda tensor: tensor.grad_fn._sequence_nr())
-        self._keep("residual", skip)
+        self._note_version("residual", skip)
         output = func(left, right)
         self.all_residual.append(Residual(skip, output))
-        self._keep("residual", output)
+        self._note_version("residual", output)
         return output
 
-    def _keep(self, role: str, tensor: Tensor) -> None:
+    def _note_version(self, role: str, tensor: Tensor) -> None:
         self._versions.append((role, tensor, tensor._version))
 
     def _refuse(self, role: str, found: list[Any], what: str) -> None:
         if not found:
             raise UserError(f"the network has no {what}")
-        if any(kept == role and tensor._version != version for kept, tensor, version in self._versions):
+        if any(noted == role and tensor._version != version for noted, tensor, version in self._versions):
             raise UserError(f"the network overwrites activations in place, so that its {what} cannot be seen")
 
 
 def _are_activations(left: Any, right: Any) -> bool:
-    """Whether two terms are computed tensors of one shape with tokens or pixels; parameters and constants are not."""
+    """Whether both are computed tensors of one shape with tokens or pixels, not parameters or constants."""
     both = isinstance(left, Tensor) and isinstance(right, Tensor)
     return both and left.dim() > 2 and left.shape == right.shape and not left.is_leaf and not right.is_leaf
 
 
 def by_image(activation: Tensor, images: int, channels_second: bool = False) -> Tensor:
-    """An activation as (images, tokens, channels); tokens may come first, if they are not as many as the images."""
+    """Reshape to (images, tokens, channels); tokens may come first if they are not as many as the images."""
     if channels_second:
         return activation.flatten(2).transpose(1, 2)
     if activation.dim() == 3 and len(activation) != images and activation.shape[1] == images:
@@ -148,7 +155,27 @@ def by_image(activation: Tensor, images: int, channels_second: bool = False) -> 
     return activation.reshape(images, -1, activation.shape[-1])
 
 
-def rows(activation: Tensor) -> Tensor:
-    """All tokens (or pixels, where channels come second) of all images as rows, channels as columns."""
+def token_rows(activation: Tensor) -> Tensor:
+    """Reshape to a row per token (or pixel, if channels are second) of all images; columns are channels."""
     last = activation.movedim(1, -1) if activation.dim() == 4 else activation
     return last.reshape(-1, last.shape[-1])
+
+
+@contextmanager
+def attention_weights(model: nn.Module) -> Iterator[list[Tensor]]:
+    """A list to which every forward pass inside appends each layer's attention weights, (B, H, N, M)."""
+    with ExitStack() as hooks, attention_maps.recorded(model) as weights:
+        for module in model.modules():
+            if isinstance(module, nn.MultiheadAttention):
+                before = module.register_forward_pre_hook(_request_weights, with_kwargs=True)
+                hooks.callback(before.remove)
+                after = module.register_forward_hook(lambda module, inputs, output: weights.append(output[1]))
+                hooks.callback(after.remove)
+        yield weights
+
+
+def _request_weights(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+    """Make a call of `nn.MultiheadAttention` return the weights of each head as its second result."""
+    call = signature(module.forward).bind(*args, **kwargs)
+    call.arguments.update(need_weights=True, average_attn_weights=False)
+    return call.args, call.kwargs

@@ -81,7 +81,7 @@ def test_it_works_where_gradients_are_off(model: ViT, x: Tensor, y: Tensor) -> N
 
 
 class Restless(nn.Module):
-    """Even in evaluation mode it draws numbers and keeps count, in place and by replacing its buffer; it may fail."""
+    """A network that draws numbers and changes its buffers even in evaluation mode; it may fail."""
 
     mean: Tensor
     count: Tensor

@@ -1,4 +1,4 @@
-"""Which weights of a network play which role, by the type of their module, never by its name."""
+"""Find the layers of a network by the type of their modules, never by their names."""
 
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
@@ -15,7 +15,7 @@ PACKED = ("in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight")
 
 
 def matrices(model: nn.Module) -> dict[str, Tensor]:
-    """The weights of linear maps, convolutions and attention projections, by parameter name; shared ones once."""
+    """Return the weights of linear maps, convolutions and attention projections by name; shared ones once."""
     names = {id(parameter): name for name, parameter in model.named_parameters()}
     weights = [weight for module in model.modules() for weight in _own_matrices(module)]
     found = {names[id(weight)]: weight for weight in weights if id(weight) in names}
@@ -25,16 +25,17 @@ def matrices(model: nn.Module) -> dict[str, Tensor]:
 
 
 def attention(model: nn.Module) -> list[MultiHeadAttention | nn.MultiheadAttention]:
-    """The attention modules, ours and PyTorch's."""
+    """Return the attention modules, ours and PyTorch's."""
     return [
         module for module in model.modules() if isinstance(module, MultiHeadAttention | nn.MultiheadAttention)
     ]
 
 
 def layer_widths(model: nn.Module) -> list[int]:
-    """The token width of every encoder layer (one per attention module).
+    """Return the token width of every encoder layer (one per attention module).
 
-    A network without attention modules counts its linear maps and convolutions instead, each with its outputs.
+    A network without attention modules counts its linear maps and convolutions instead, each with its
+    outputs.
     """
     layers = attention(model)
     if not layers:

@@ -1,4 +1,4 @@
-"""A network on loan: looked at in evaluation mode, given back exactly as it was."""
+"""Run a network in evaluation mode and restore its state, and that of the random generators, afterwards."""
 
 import copy
 import random
@@ -11,8 +11,8 @@ from torch import nn
 
 
 @contextmanager
-def borrowed(model: nn.Module, seed: int) -> Iterator[None]:
-    """Inside: evaluation mode, every parameter differentiable, all randomness seeded. Afterwards: nothing happened."""
+def preserved(model: nn.Module, seed: int) -> Iterator[None]:
+    """Set evaluation mode, make all parameters differentiable, seed the generators; restore all on exit."""
     modes = [(module, module.training) for module in model.modules()]
     buffers = [
         (module, name, buffer, buffer.clone())
@@ -27,13 +27,13 @@ def borrowed(model: nn.Module, seed: int) -> Iterator[None]:
     finally:
         for module, training in modes:
             module.training = training
-        for kept in buffers:
-            _restore(*kept)
+        for saved in buffers:
+            _restore(*saved)
 
 
 @contextmanager
 def differentiable(model: nn.Module) -> Iterator[None]:
-    """Inside, frozen parameters take part in gradients as well."""
+    """Let frozen parameters require gradients inside the context."""
     frozen = [parameter for parameter in model.parameters() if not parameter.requires_grad]
     try:
         for parameter in frozen:
@@ -46,7 +46,7 @@ def differentiable(model: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Inside, the global generators of torch, numpy and Python start at a seed; afterwards they are where they were."""
+    """Seed the global generators of torch, numpy and Python; restore their states on exit."""
     python, numpy_ = random.getstate(), np.random.get_state()
     devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()  # type: ignore[no-untyped-call]
     with torch.random.fork_rng(devices):
@@ -61,12 +61,12 @@ def seeded(seed: int) -> Iterator[None]:
 
 
 def fresh_copy(model: nn.Module) -> nn.Module:
-    """A deep copy to change at will, in evaluation mode, every parameter differentiable."""
+    """Return a deep copy in evaluation mode with differentiable parameters; the caller may change it."""
     return copy.deepcopy(model).eval().requires_grad_(True)
 
 
 def _restore(module: nn.Module, name: str, buffer: torch.Tensor, value: torch.Tensor) -> None:
-    """The same tensor with the same value; untouched buffers keep their version, which kept graphs look at."""
+    """Restore a buffer; one that did not change keeps its version, which autograd graphs compare."""
     module._buffers[name] = buffer
     if not torch.equal(buffer, value):
         buffer.detach().copy_(value)

@@ -1,0 +1,145 @@
+"""A run of `rank`: continue or open its folder, score what is left, evaluate, and write what people look at.
+
+Top-level imports are free of torch, so that a finished run is shown again at once.
+"""
+
+import dataclasses
+import re
+import time
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from vitruvius.arch import tables
+from vitruvius.core import files, records, runs
+from vitruvius.core.config import Flags, changed
+from vitruvius.core.errors import Interrupted, UserError
+from vitruvius.core.runs import RunFolder
+from vitruvius.core.signals import StopRequest
+from vitruvius.ranking import accuracies
+from vitruvius.ranking.results import Result
+from vitruvius.ranking.settings import CHANGEABLE, RankConfig
+
+if TYPE_CHECKING:
+    from vitruvius.ranking.score import Scored, Scoring
+
+C = TypeVar("C", bound=RankConfig)
+
+
+class Prepared(NamedTuple):
+    """A checked request: the networks' names, what is scored, the name of the data and the environment."""
+
+    names: tuple[str, ...]
+    scoring: "Scoring"
+    data: str
+    environment: dict[str, Any]
+
+
+def continue_named(config: RankConfig, flags: Flags) -> Flags:
+    """Turn `--name` of an existing run with the same settings into `--resume`; refuse other settings."""
+    folder = Path(flags.runs) / "rank" / (flags.name or "")
+    if flags.resume is not None or flags.name is None or not (folder / "config.json").is_file():
+        return flags
+    before, now = files.read_json(folder / "config.json"), config.model_dump(mode="json")
+    fields = [field for field in changed(before, now) if field not in CHANGEABLE]
+    if fields:
+        pairs = "; ".join(f"{field} was {before.get(field)!r}, now {now.get(field)!r}" for field in fields)
+        raise UserError(f"the run {folder} was made otherwise ({pairs}): choose another --name")
+    return dataclasses.replace(flags, resume=str(folder), name=None)
+
+
+@contextmanager
+def open_run(config: C, flags: Flags) -> Iterator[tuple[RunFolder, C]]:
+    """Open the run folder; a resumed run follows its recorded settings, except for the changeable ones."""
+    given = {field: getattr(config, field) for field in CHANGEABLE}
+    if flags.resume is not None:
+        defaults = {field: RankConfig.model_fields[field].default for field in CHANGEABLE}
+        config = config.model_copy(update=defaults)
+    with runs.opened("rank", config, flags) as (folder, config):
+        yield folder, config.model_copy(update=given)
+
+
+def finished(folder: RunFolder, config: RankConfig) -> Result | None:
+    """Return the result of a run that is complete and was made from the input files as they are now."""
+    manifest = folder.path("manifest.json")
+    if not manifest.is_file() or files.read_json(manifest)["environment"].get("inputs") != inputs(config):
+        return None
+    try:
+        return Result(**files.read_json(runs.verify(folder.folder, "result.json")))
+    except UserError:
+        return None
+
+
+def inputs(config: RankConfig) -> dict[str, str]:
+    """Return the SHA-256 of each file that the settings name, and of the listing of a folder of images."""
+    table = tables.file(config.archs)
+    words = (*config.archs, *config.proxies, config.data)
+    paths = [table] if table else []
+    paths += [Path(word.rpartition(":")[0]) for word in words if ".py:" in word]
+    found = {str(path): files.sha256(path) for path in paths if path.is_file()}
+    if config.data.startswith("folder:"):
+        found[config.data] = files.tree_hash(Path(re.sub(r"@\d+$", "", config.data.removeprefix("folder:"))))
+    return found
+
+
+def prepare(config: RankConfig) -> Prepared:
+    """Read the data and the networks; every fault of the request is refused here."""
+    from vitruvius.ranking import candidates, score
+    from vitruvius.training.batches import require_classes
+
+    accuracies.refuse_bad(config)
+    proxies = score.locate_proxies(config.proxies)
+    data = config.load(config.seed)
+    require_classes(data)
+    networks = candidates.networks(config.archs, data, config.batch)
+    seeds = range(config.seed, config.seed + config.seeds)
+    batches = {seed: score.minibatch(data, config.batch, seed) for seed in seeds}
+    scoring = score.Scoring(tuple(networks.values()), score.Shared(proxies, batches))
+    environment = runs.environment(threads=1, data_sha256=data.sha256, inputs=inputs(config))
+    return Prepared(tuple(networks), scoring, data.name, environment)
+
+
+def score_rest(
+    folder: RunFolder, config: RankConfig, scoring: "Scoring", stop: StopRequest
+) -> "Generator[records.Record, None, dict[str, Scored]]":
+    """Score what the folder does not hold yet; every score is on disk before the next one is requested."""
+    from vitruvius.ranking import score
+
+    done = score.read(folder.records(), scoring)
+    if done:
+        yield records.Note(text=f"{len(done)} of {len(scoring.tasks)} were scored before")
+    for record in score.score_all(scoring, dict(done), config.spread, config.workers):
+        folder.keep(record)
+        done[record.key] = record
+        yield record
+        yield records.Progress(done=len(done), total=len(scoring.tasks), label="scoring")
+        if stop.signal is not None:
+            name = folder.folder.name
+            raise Interrupted(f"stopped; what is scored is kept: --resume {name} goes on", stop.signal)
+    return done
+
+
+def finish(
+    folder: RunFolder, config: RankConfig, prepared: Prepared, done: "dict[str, Scored]", began: float
+) -> Result:
+    """Read the accuracies, now that every score is on disk, evaluate the scores and write the run's files."""
+    from vitruvius.ranking import report, score, verdict
+
+    table = score.score_table(prepared.scoring, done)
+    known = accuracies.read(config, len(prepared.names))
+    ranked = verdict.candidates(prepared.names, prepared.scoring.networks, table, known)
+    result = Result(
+        archs=verdict.in_order(ranked),
+        evaluation={column: verdict.evaluate(table, ranked, column, config.seed) for column in known},
+        best={proxy: verdict.best(prepared.names, rows) for proxy, rows in table.items()},
+        noise_ceiling=accuracies.noise_ceiling(config),
+        data=prepared.data,
+        seconds=round(time.monotonic() - began, 2),
+        run=str(folder.folder),
+        config=config,
+    )
+    folder.keep(result)
+    report.write(folder.folder, result)
+    folder.seal(prepared.environment)
+    return result

@@ -1,0 +1,184 @@
+"""Rank the candidates by each score, and evaluate the scores by known accuracies, beside counting parameters.
+
+Shapes: n networks, S seeds, R resamples. A failed score is -inf; an unknown accuracy or size is NaN.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from vitruvius.arch import cost
+from vitruvius.arch.arch import Arch
+from vitruvius.core.records import Score
+from vitruvius.ranking import statistics
+from vitruvius.ranking.results import Candidate, Evaluation, Interval, MeanScore
+from vitruvius.ranking.score import Network, ScoreTable
+from vitruvius.ranking.statistics import Floats
+
+BEATS = "beats counting parameters"
+NO_BETTER = "no better than parameters"
+NO_SIGNAL = "no signal: the interval contains 0"
+CONSTANT = "no signal: all scores are equal"
+EQUAL = "no signal: all accuracies are equal"
+UNKNOWN = "not judged: fewer than three accuracies are known"
+FEWEST = 3
+LARGEST = 4_000
+"""The bootstrap looks at every pair: of more networks, a random sample of this many is evaluated."""
+
+
+class Sizes(NamedTuple):
+    """Parameters and depths of the networks, (n,) each; NaN where they could not be counted."""
+
+    params: Floats
+    depth: Floats
+
+    def part(self, chosen: Sequence[int]) -> "Sizes":
+        """Return the sizes of some of the networks."""
+        return Sizes(self.params[chosen], self.depth[chosen])
+
+
+def matrix(rows: Sequence[Sequence[Score]]) -> Floats:
+    """Return scores as an array (n, S); a network whose score failed for one seed is -inf for all of them."""
+    values = np.array([[-np.inf if score.value is None else score.value for score in row] for row in rows])
+    values[np.isinf(values).any(1)] = -np.inf
+    return values
+
+
+def candidates(
+    names: Sequence[str],
+    networks: Sequence[Network],
+    table: ScoreTable,
+    accuracies: Mapping[str, Sequence[float | None]],
+) -> list[Candidate]:
+    """Return each network with its size, mean scores, ranks and accuracies, in the given order."""
+    ranks = {proxy: _ranks(statistics.mean(matrix(rows))) for proxy, rows in table.items()}
+    found = []
+    for index, (name, network) in enumerate(zip(names, networks, strict=True)):
+        scores = {proxy: _mean_score(rows[index]) for proxy, rows in table.items()}
+        rank = {proxy: ranks_n[index] for proxy, ranks_n in ranks.items()}
+        accuracy = {column: values[index] for column, values in accuracies.items()}
+        sizes = _size(network, scores)
+        found.append(Candidate(name=name, **sizes, scores=scores, rank=rank, accuracy=accuracy))
+    return found
+
+
+def in_order(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """Sort the candidates by their rank in the first score."""
+    return tuple(sorted(candidates, key=lambda candidate: next(iter(candidate.rank.values()))))
+
+
+def best(names: Sequence[str], rows: Sequence[Sequence[Score]]) -> tuple[str, ...]:
+    """Return the names of the best network and of those that cannot be told apart from it."""
+    return tuple(names[index] for index in statistics.tied_with_best(matrix(rows)))
+
+
+def evaluate(
+    table: ScoreTable, candidates: Sequence[Candidate], column: str, seed: int = 0
+) -> dict[str, Evaluation]:
+    """Evaluate each score by a column of accuracies."""
+    scores = {proxy: matrix(rows) for proxy, rows in table.items()}
+    accuracies = [candidate.accuracy[column] for candidate in candidates]
+    sizes = np.array([(candidate.params, candidate.depth) for candidate in candidates], dtype=float)
+    return evaluate_scores(scores, Sizes(*sizes.T), accuracies, seed)
+
+
+def evaluate_scores(
+    scores: Mapping[str, Floats], sizes: Sizes, accuracies: Sequence[float | None], seed: int = 0
+) -> dict[str, Evaluation]:
+    """Evaluate scores (n, S); all share the same resamples, so that their differences are paired."""
+    known = _sample([accuracy is not None for accuracy in accuracies], seed)
+    if len(known) < FEWEST:
+        part = _sample([True] * len(sizes.params), seed)
+        return {
+            proxy: Evaluation(**_without_accuracies(found[part], sizes.part(part)), verdict=UNKNOWN, archs=0)
+            for proxy, found in scores.items()
+        }
+    accuracy_n = np.array([accuracies[index] for index in known], dtype=float)
+    sizes = sizes.part(known)
+    weights_Rn = statistics.resamples(len(known), seed)
+    # Among networks of one size counting parameters says nothing: a tau of 0.
+    params_tau_R = np.nan_to_num(statistics.kendall(_ranked_last(sizes.params), accuracy_n, weights_Rn))
+    return {
+        proxy: _evaluation(found[known], accuracy_n, sizes, weights_Rn, params_tau_R)
+        for proxy, found in scores.items()
+    }
+
+
+def verdict(tau: Interval, gain: Interval) -> str:
+    """Say whether a score carries a signal, and whether it beats counting parameters.
+
+    `gain` is the paired difference tau(score) - tau(params). A score that orders the networks backwards beats
+    nothing.
+    """
+    if tau.low is None or tau.high is None or gain.low is None:
+        return CONSTANT
+    if tau.low <= 0 <= tau.high:
+        return NO_SIGNAL
+    return BEATS if tau.low > 0 and gain.low > 0 else NO_BETTER
+
+
+def _evaluation(
+    scores_nS: Floats, accuracy_n: Floats, sizes: Sizes, weights_Rn: Floats, params_tau_R: Floats
+) -> Evaluation:
+    score_n = statistics.mean(scores_nS)
+    tau_R = statistics.kendall(score_n, accuracy_n, weights_Rn)
+    tau, gain = statistics.interval(tau_R), statistics.interval(tau_R - params_tau_R)
+    return Evaluation(
+        kendall=tau,
+        spearman=statistics.interval(statistics.spearman(score_n, accuracy_n, weights_Rn)),
+        kendall_within_size=statistics.within_size(score_n, accuracy_n, sizes.params, weights_Rn),
+        **_without_accuracies(scores_nS, sizes),
+        regret_at_1=statistics.regret(score_n, accuracy_n, 1),
+        regret_at_5=statistics.regret(score_n, accuracy_n, 5),
+        verdict=verdict(tau, gain) if np.ptp(accuracy_n) else EQUAL,
+        archs=len(score_n),
+    )
+
+
+def _without_accuracies(scores_nS: Floats, sizes: Sizes) -> dict[str, float | None]:
+    """Return the statistics that need no accuracies: tau with parameters, with depth, and between seeds."""
+    score_n = statistics.mean(scores_nS)
+    return {
+        "kendall_with_params": statistics.tau(score_n, _ranked_last(sizes.params)),
+        "kendall_with_depth": statistics.tau(score_n, _ranked_last(sizes.depth)),
+        "seed_agreement": statistics.seed_agreement(scores_nS),
+    }
+
+
+def _sample(eligible: Sequence[bool], seed: int) -> list[int]:
+    """Return the indices of the eligible networks, or of a random sample of very many."""
+    found = np.flatnonzero(eligible)
+    if len(found) > LARGEST:
+        found = np.sort(np.random.default_rng(seed).choice(found, LARGEST, replace=False))
+    return found.tolist()
+
+
+def _ranked_last(size_n: Floats) -> Floats:
+    """Replace unknown sizes by -inf, below all known ones."""
+    return np.where(np.isnan(size_n), -np.inf, size_n)
+
+
+def _ranks(score_n: Floats) -> list[int]:
+    """Return the rank of each score: one more than the number of better ones."""
+    return (1 + np.searchsorted(np.sort(-score_n), -score_n)).tolist()
+
+
+def _mean_score(scores: Sequence[Score]) -> MeanScore:
+    failed = [(draw, score.failed) for draw, score in enumerate(scores, 1) if score.failed is not None]
+    if failed:
+        draw, reason = failed[0]
+        where = "" if len(failed) == len(scores) else f" (in draw {draw} of {len(scores)})"
+        return MeanScore(failed=f"{reason}{where}")
+    values_1S = np.array([[score.value for score in scores]], dtype=float)
+    std = statistics.standard_deviation(values_1S)[0] if len(scores) > 1 else None
+    return MeanScore(mean=statistics.mean(values_1S)[0], std=std)
+
+
+def _size(network: Network, scores: Mapping[str, MeanScore]) -> dict[str, int | None]:
+    """Return parameters, MACs, depth and width: of an Arch in closed form, of other modules as counted."""
+    if isinstance(network, Arch):
+        found = cost.cost(network)
+        return {"params": found.params, "macs": found.macs, "depth": network.depth, "width": network.width}
+    means = {name: scores[name].mean for name in ("params", "macs", "depth")}
+    return {**{name: None if mean is None else round(mean) for name, mean in means.items()}, "width": None}
