@@ -1,8 +1,17 @@
 """The loss goes through an operation without a useful derivative: rounding, sign or argmax."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import Argmax, Backward, Event, Finding, Forward, Gradients, Step, Trace, lines
+from vitruvius.checks import (
+    Argmax,
+    Backward,
+    Event,
+    Finding,
+    Findings,
+    Forward,
+    Gradients,
+    Step,
+    Trace,
+    lines,
+)
 from vitruvius.checks._modules import holding
 
 SICK = """
@@ -18,7 +27,7 @@ for step in range(6):
 HEALTHY = SICK.replace("first(torch.randn(8, 3)).round()", "first(torch.randn(8, 3)).tanh()")
 
 
-def non_differentiable(trace: Trace) -> Iterator[Finding]:
+def non_differentiable(trace: Trace) -> Findings:
     """Parameters behind such an operation whose gradients are all exactly zero, or that nothing reaches."""
     graphs = trace.graphs()
     stepped = {key for event in trace.of(Step) for key in event.parameters}

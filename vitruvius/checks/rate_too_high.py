@@ -1,9 +1,8 @@
 """The learning rate is far too high: steps as long as the weights, or a loss that grows."""
 
-from collections.abc import Iterator
 from statistics import median
 
-from vitruvius.checks import Finding, OptimiserBuilt, Step, Trace, lines
+from vitruvius.checks import Finding, Findings, OptimiserBuilt, Step, Trace, lines
 from vitruvius.checks._losses import losses
 
 SICK = """
@@ -21,7 +20,7 @@ HEALTHY = SICK.replace("lr=3.0", "lr=0.03")
 LONGEST, GROWTH, STAYS, EARLY = 0.3, 10.0, 3.0, 3
 
 
-def rate_too_high(trace: Trace) -> Iterator[Finding]:
+def rate_too_high(trace: Trace) -> Findings:
     """Median update relative to the weights after two steps, and the last losses against the first."""
     steps = [event for event in trace.of(Step) if event.lr > 0]
     moved = [median(event.update_ratios) for event in steps if event.update_ratios and event.step >= 2]
