@@ -17,7 +17,7 @@ HEALTHY = SICK.replace(".detach()", "")
 
 
 def detached_loss(trace: Trace) -> Findings:
-    """Parameters in an optimiser whose modules ran with gradients on, and that no backward pass reaches."""
+    """Parameters of an optimiser whose modules ran with gradients and that no backward pass reaches."""
     seen = [event for event, _ in trace.graphs()]
     stepped = {key for event in trace.of(Step) for key in event.parameters}
     cut = [trace.parameters[key] for key in stepped if trace.parameters[key].trainable]

@@ -18,7 +18,7 @@ HEALTHY = SICK.replace("net[0].requires_grad_(False)\n", "").replace("net[2].par
 
 
 def frozen(trace: Trace) -> Findings:
-    """Parameters of a trained network that ask for no gradient; often meant, so only worth knowing."""
+    """Parameters of a trained network with requires_grad=False; often on purpose: only info."""
     still = [known for known in trace.parameters.values() if known.name and not known.trainable and known.ran]
     forwards = trace.forwards()
     if still and forwards and trace.steps:

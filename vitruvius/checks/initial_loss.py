@@ -21,9 +21,9 @@ TIMES, ABOVE = 2.0, 1.0
 
 
 def initial_loss(trace: Trace) -> Findings:
-    """The first cross-entropy against that of a guess without knowledge."""
-    judged = [event for event in trace.of(Criterion) if event.name in ("cross_entropy", "nll_loss")]
-    first = next((event for event in judged if event.grad), None)
+    """The first cross-entropy against that of a uniform guess."""
+    losses = [event for event in trace.of(Criterion) if event.name in ("cross_entropy", "nll_loss")]
+    first = next((event for event in losses if event.grad), None)
     if first is None or first.step or first.classes < 2 or first.reduction != "mean":
         return
     guess = log(first.classes)

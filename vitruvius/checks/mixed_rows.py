@@ -50,7 +50,7 @@ def _has_rows(example: Example, steps: int) -> bool:
 
 
 def _others_changed(x: torch.Tensor, row: int) -> torch.Tensor:
-    """Other rows in place of all but one."""
+    """A copy of the batch in which all rows but one are replaced."""
     changed = x.flip(0).roll(1, 0) + 1.0 if x.is_floating_point() else x.flip(0).roll(1, 0).flip(-1)
     changed[row] = x[row]
     return changed

@@ -17,7 +17,7 @@ HEALTHY = SICK.replace(".relu().log()", ".exp().add(1).log().neg()")
 
 
 def non_finite(trace: Trace) -> Findings:
-    """The first backward pass of a loss that is no number."""
+    """The first backward pass of a loss that is NaN or infinite."""
     for event in trace.of(NonFinite):
         forwards = [found for found in trace.of(Forward) if found.step <= event.step]
         begun = event.origin != "the weights"

@@ -18,7 +18,7 @@ HEALTHY = SICK.replace("for epoch in range(4):\n    optimizer", "optimizer").rep
 
 
 def optimiser_recreated(trace: Trace) -> Findings:
-    """Optimisers with a memory that are made again and again, at one line, for the same parameters."""
+    """Optimisers with a state that are built several times, at one line, for the same parameters."""
     used = {event.optimiser for event in trace.of(Step)}
     # Folds and restarts begin with other weights.
     used -= {event.optimiser for event in trace.of(Restarted)}

@@ -46,13 +46,13 @@ def rate_too_high(trace: Trace) -> Findings:
 
 
 def _leaps(steps: list[Step]) -> bool:
-    """Whether the very first steps are long against the weights."""
+    """Whether the first updates are large relative to the weights."""
     moved = [median(event.update_ratios) for event in steps if event.update_ratios and event.step < EARLY]
     return bool(moved) and median(moved) > LONGEST
 
 
 def _jumped(first: list[float], last: list[float]) -> bool:
-    """Whether the loss was thrown up at the beginning and has not come down to half of where it started."""
+    """Whether the loss jumped up at the beginning and has not fallen to half of its first value."""
     height, end = max(first) / max(first[0], 1e-3), median(last) / max(first[0], 1e-3)
     return (height > GROWTH and end > 0.5) or (height > STAYS and end > 0.9)
 

@@ -21,7 +21,7 @@ SHORTEST, REACH, LEAST, FEWEST = 1e-5, 2e-3, 0.25, 20
 
 
 def rate_too_low(trace: Trace) -> Findings:
-    """No step is long against the weights, all of them together are not, and the loss stays."""
+    """All updates together are small relative to the weights, and the loss stays."""
     steps = [event for event in trace.of(Step) if event.update_ratios and not event.cleared]
     moved = [median(event.update_ratios) for event in steps if event.update_ratios]
     first, last = losses(trace)

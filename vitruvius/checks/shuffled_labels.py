@@ -28,8 +28,8 @@ FALLEN, FEWEST = 0.9, 30
 
 def shuffled_labels(trace: Trace) -> Findings:
     """The same row with other labels; or nearest rows that agree only by chance while the loss stays."""
-    judged = [event for event in trace.of(Criterion) if event.labels and event.grad]
-    if not judged:
+    labelled = [event for event in trace.of(Criterion) if event.labels and event.grad]
+    if not labelled:
         return
     changed, again = trace.relabelled
     evidence = ""
@@ -48,7 +48,7 @@ def shuffled_labels(trace: Trace) -> Findings:
             )
     if evidence:
         yield Finding(
-            where=judged[0].where,
+            where=labelled[0].where,
             also=lines(trace.forwards()),
             evidence=evidence,
             why="without a relation between rows and labels nothing can be learnt but the share of each "

@@ -19,7 +19,7 @@ ADAPTIVE = ("Ada", "NAdam", "RAdam", "SparseAdam", "RMSprop", "Rprop")
 
 
 def summed_loss(trace: Trace) -> Findings:
-    """A backward pass whose root is a sum over rows, in a criterion or written by hand."""
+    """A loss that is a sum over rows, in a criterion or written by hand."""
     forwards = {event.batch: event.size for event in trace.forwards()}
     criteria = [event for event in trace.of(Criterion) if event.reduction == "sum" and event.grad]
     values = {event.value: event for event in criteria if event.value is not None}

@@ -18,7 +18,7 @@ ELEMENTWISE = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 
 
 def target_shape(trace: Trace) -> Findings:
-    """(N, 1) against (N,), in a criterion or in a difference written by hand."""
+    """Shapes (N, 1) and (N,) that broadcast to (N, N), in a criterion or in a difference."""
     for event in trace.of(Criterion):
         scores, target = event.scores, event.target
         if event.name in ELEMENTWISE and target is not None and event.grad and _crossed(scores, target):

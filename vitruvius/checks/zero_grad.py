@@ -16,7 +16,7 @@ HEALTHY = SICK.replace("    loss.backward()", "    optimizer.zero_grad()\n    lo
 
 
 def zero_grad(trace: Trace) -> Findings:
-    """A step that moves parameters by a gradient which holds one that an earlier step has used already."""
+    """A step whose gradients contain one that an earlier step has used already."""
     for optimiser in {event.optimiser for event in trace.of(Step)}:
         steps = [event for event in trace.of(Step) if event.optimiser == optimiser]
         stale = [event for event in steps if event.stale]
