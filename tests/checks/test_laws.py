@@ -1,4 +1,4 @@
-"""Laws over all checks: each fires on its sick program at the guilty line and is silent on the healthy one."""
+"""Laws over all checks: each fires on its sick program at the guilty line, and is silent on the healthy."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Odd but correct programs stay silent; bugs in other forms than the SICK programs are found at their line."""
+"""Odd but correct programs stay silent; bugs in other forms than the SICK texts are found at their line."""
 
 from pathlib import Path
 

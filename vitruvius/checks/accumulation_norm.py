@@ -1,8 +1,6 @@
 """BatchNorm breaks gradient accumulation: its statistics are those of the micro-batch, not of the batch."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Finding, Findings, Trace
 from vitruvius.checks._modules import named
 from vitruvius.checks._steps import accumulations
 
@@ -22,7 +20,7 @@ for step in range(12):
 HEALTHY = SICK.replace("BatchNorm1d(8)", "LayerNorm(8)")
 
 
-def accumulation_norm(trace: Trace) -> Iterator[Finding]:
+def accumulation_norm(trace: Trace) -> Findings:
     """A BatchNorm module in training mode while several micro-batches make one step."""
     for group in accumulations(trace):
         batches = {waiting.batch for event in group.steps for waiting in event.waiting}

@@ -1,8 +1,6 @@
 """Accumulated losses are not divided: k micro-batches make a step k times too long."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import Criterion, Finding, Trace
+from vitruvius.checks import Criterion, Finding, Findings, Trace
 from vitruvius.checks._steps import accumulations
 
 SICK = """
@@ -21,7 +19,7 @@ HEALTHY = SICK.replace("loss.backward()", "(loss / 4).backward()")
 MEANS = ("Mean", "NllLoss", "MseLoss", "L1Loss", "SmoothL1Loss", "HuberLoss", "BinaryCrossEntropy", "KlDiv")
 
 
-def accumulation_scale(trace: Trace) -> Iterator[Finding]:
+def accumulation_scale(trace: Trace) -> Findings:
     """Several backward passes of mean losses for one step; neither loss nor gradient is divided."""
     for group in accumulations(trace):
         whole = [event for event in group.steps if all(w.operation.startswith(MEANS) for w in event.waiting)]

@@ -1,8 +1,6 @@
 """Gradients are computed for an optimiser that never steps: its parameters do not learn."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import Backward, Finding, OptimiserBuilt, Step, Trace, ZeroGrad, lines
+from vitruvius.checks import Backward, Finding, Findings, OptimiserBuilt, Step, Trace, ZeroGrad, lines
 
 SICK = """
 import torch
@@ -15,7 +13,7 @@ for step in range(6):
 HEALTHY = SICK + "    optimizer.step()\n"
 
 
-def backward_without_step(trace: Trace) -> Iterator[Finding]:
+def backward_without_step(trace: Trace) -> Findings:
     """An optimiser that was built, whose parameters get gradients, and whose step is never called."""
     stepped = {event.optimiser for event in trace.of(Step)}
     moved = {key for event in trace.of(Step) for key in event.parameters}

@@ -1,8 +1,6 @@
 """A model that predicts what comes next sees it: the causal mask is missing, transposed or leaks."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import Criterion, Finding, Trace, lines
+from vitruvius.checks import Criterion, Finding, Findings, Trace, lines
 from vitruvius.checks._experiment import Specimen, moved, specimens
 
 SICK = """
@@ -26,7 +24,7 @@ HEALTHY = SICK.replace(
 )
 
 
-def causal_leak(trace: Trace) -> Iterator[Finding]:
+def causal_leak(trace: Trace) -> Findings:
     """Targets are the inputs one step later; change the inputs from t on: outputs before t must stay."""
     for specimen in specimens(trace.examples, lambda example: example.shifted):
         if not specimen.is_steady():

@@ -1,8 +1,6 @@
 """Dead ReLUs: units that are zero on the whole batch pass no gradient and do not come back."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import Finding, Trace, lines
+from vitruvius.checks import Finding, Findings, Trace, lines
 
 SICK = """
 import torch
@@ -20,7 +18,7 @@ HEALTHY = SICK.replace("-50.0", "0.0")
 MOST = 0.9
 
 
-def dead_relu(trace: Trace) -> Iterator[Finding]:
+def dead_relu(trace: Trace) -> Findings:
     """A ReLU layer almost all of whose units are zero in every batch that was looked at."""
     seen = [(event, graph.dead) for event, graph in trace.graphs() if graph.dead]
     if len(seen) < 2:

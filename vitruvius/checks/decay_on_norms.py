@@ -1,8 +1,6 @@
 """Weight decay also shrinks norms and biases."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import Finding, OptimiserBuilt, Trace
+from vitruvius.checks import Finding, Findings, OptimiserBuilt, Trace
 from vitruvius.checks._modules import holding
 
 SICK = """
@@ -17,7 +15,7 @@ for step in range(6):
 HEALTHY = SICK.replace("weight_decay=0.1", "weight_decay=0.0")
 
 
-def decay_on_norms(trace: Trace) -> Iterator[Finding]:
+def decay_on_norms(trace: Trace) -> Findings:
     """Parameters of normalisation layers in a group with weight decay; often on purpose: only info."""
     for event in trace.of(OptimiserBuilt):
         decayed = [trace.parameters[key] for key in event.decayed]

@@ -1,8 +1,6 @@
 """The loss does not reach parameters that should learn: it was detached or computed without gradients."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import Finding, Step, Trace, lines
+from vitruvius.checks import Finding, Findings, Step, Trace, lines
 from vitruvius.checks._modules import holding
 
 SICK = """
@@ -18,8 +16,8 @@ for step in range(6):
 HEALTHY = SICK.replace(".detach()", "")
 
 
-def detached_loss(trace: Trace) -> Iterator[Finding]:
-    """Parameters in an optimiser whose modules ran with gradients on, and that no backward pass reaches."""
+def detached_loss(trace: Trace) -> Findings:
+    """Parameters of an optimiser whose modules ran with gradients and that no backward pass reaches."""
     seen = [event for event, _ in trace.graphs()]
     stepped = {key for event in trace.of(Step) for key in event.parameters}
     cut = [trace.parameters[key] for key in stepped if trace.parameters[key].trainable]

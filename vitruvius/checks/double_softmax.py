@@ -1,8 +1,6 @@
 """Softmax twice: the criterion applies it itself and gets probabilities (or sigmoids) instead of scores."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import Criterion, Finding, Trace, lines
+from vitruvius.checks import Criterion, Finding, Findings, Trace, lines
 
 SICK = """
 import torch
@@ -18,7 +16,7 @@ for step in range(6):
 HEALTHY = SICK.replace(", torch.nn.Softmax(1)", "")
 
 
-def double_softmax(trace: Trace) -> Iterator[Finding]:
+def double_softmax(trace: Trace) -> Findings:
     """Cross-entropy whose rows are distributions already, in every batch that was looked at."""
     looked = [event for event in trace.of(Criterion) if event.name == "cross_entropy"]
     looked = [event for event in looked if event.probabilities is not None and event.classes > 1]

@@ -1,8 +1,6 @@
 """Dropout stays active in eval mode: F.dropout was called without training=self.training."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import DropoutInEval, Finding, Forward, Trace, lines
+from vitruvius.checks import DropoutInEval, Finding, Findings, Forward, Trace, lines
 
 SICK = """
 import torch
@@ -25,7 +23,7 @@ with torch.no_grad():
 HEALTHY = SICK.replace("0.5)  # here", "0.5, training=self.training)")
 
 
-def dropout_in_eval(trace: Trace) -> Iterator[Finding]:
+def dropout_in_eval(trace: Trace) -> Findings:
     """A functional dropout that drops inside a module that is in eval mode."""
     active = trace.of(DropoutInEval)
     if active:

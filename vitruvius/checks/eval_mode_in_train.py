@@ -1,8 +1,6 @@
 """The network is trained in eval mode: dropout is off and BatchNorm keeps its first statistics."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import Backward, Finding, Forward, Step, Trace, lines
+from vitruvius.checks import Backward, Finding, Findings, Forward, Step, Trace, lines
 from vitruvius.checks._modules import named
 
 SICK = """
@@ -20,7 +18,7 @@ for epoch in range(4):
 HEALTHY = SICK.replace("for epoch in range(4):", "for epoch in range(4):\n    net.train()")
 
 
-def eval_mode_in_train(trace: Trace) -> Iterator[Finding]:
+def eval_mode_in_train(trace: Trace) -> Findings:
     """The last forward pass with gradients before a step ran in eval mode, and that makes a difference."""
     last: dict[int, Forward] = {}
     resting: list[Forward] = []

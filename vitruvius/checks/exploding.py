@@ -1,8 +1,6 @@
 """Gradients explode with depth: the first layers get many times what the last ones get."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Finding, Findings, Trace
 from vitruvius.checks._depth import FIRST_STEPS, Profile, by_depth
 
 SICK = """
@@ -24,7 +22,7 @@ HEALTHY = SICK.replace("std=1.0", "std=0.3").replace("1e-12", "1e-3")
 LARGEST, GROWTH = 1e4, 1e4
 
 
-def exploding(trace: Trace) -> Iterator[Finding]:
+def exploding(trace: Trace) -> Findings:
     """The ratio of first to last gradients, or the absolute size of the gradients, at the first steps."""
     # Layers before a normalisation get huge weights by the first step and small gradients after it.
     profiles = [profile for steps in (1, FIRST_STEPS) if (profile := by_depth(trace, steps))]

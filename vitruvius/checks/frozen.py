@@ -1,8 +1,6 @@
 """Parameters are frozen (requires_grad=False) in a network that trains."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Finding, Findings, Trace
 from vitruvius.checks._modules import holding
 
 SICK = """
@@ -19,8 +17,8 @@ for step in range(6):
 HEALTHY = SICK.replace("net[0].requires_grad_(False)\n", "").replace("net[2].parameters", "net.parameters")
 
 
-def frozen(trace: Trace) -> Iterator[Finding]:
-    """Parameters of a trained network that ask for no gradient; often meant, so only worth knowing."""
+def frozen(trace: Trace) -> Findings:
+    """Parameters of a trained network with requires_grad=False; often on purpose: only info."""
     still = [known for known in trace.parameters.values() if known.name and not known.trainable and known.ran]
     forwards = trace.forwards()
     if still and forwards and trace.steps:

@@ -1,9 +1,8 @@
 """The first loss of a classifier is far above ln K: it starts by being sure and wrong."""
 
-from collections.abc import Iterator
 from math import log
 
-from vitruvius.checks import Criterion, Finding, Trace
+from vitruvius.checks import Criterion, Finding, Findings, Trace
 
 SICK = """
 import torch
@@ -21,10 +20,10 @@ HEALTHY = SICK.replace("std=10.0", "std=0.1")
 TIMES, ABOVE = 2.0, 1.0
 
 
-def initial_loss(trace: Trace) -> Iterator[Finding]:
-    """The first cross-entropy against that of a guess without knowledge."""
-    judged = [event for event in trace.of(Criterion) if event.name in ("cross_entropy", "nll_loss")]
-    first = next((event for event in judged if event.grad), None)
+def initial_loss(trace: Trace) -> Findings:
+    """The first cross-entropy against that of a uniform guess."""
+    losses = [event for event in trace.of(Criterion) if event.name in ("cross_entropy", "nll_loss")]
+    first = next((event for event in losses if event.grad), None)
     if first is None or first.step or first.classes < 2 or first.reduction != "mean":
         return
     guess = log(first.classes)

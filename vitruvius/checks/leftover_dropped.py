@@ -1,8 +1,6 @@
 """The last micro-batches of an epoch are thrown away: too few for a step, then zeroed."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import Finding, GradientsDropped, Trace
+from vitruvius.checks import Finding, Findings, GradientsDropped, Trace
 from vitruvius.checks._steps import accumulations, line
 
 SICK = """
@@ -21,7 +19,7 @@ for epoch in range(3):
 HEALTHY = SICK.replace("range(8)", "range(9)")
 
 
-def leftover_dropped(trace: Trace) -> Iterator[Finding]:
+def leftover_dropped(trace: Trace) -> Findings:
     """Gradients of fewer micro-batches than usual that were zeroed before any step."""
     for group in accumulations(trace):
         lost = [event for event in trace.of(GradientsDropped) if event.optimiser == group.optimiser]

@@ -1,8 +1,6 @@
 """Parameters take part in the loss but no optimiser holds them: they never learn."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import Backward, Finding, OptimiserBuilt, OptimiserEvent, Parameter, Step, Trace
+from vitruvius.checks import Backward, Finding, Findings, OptimiserBuilt, Parameter, Step, Trace
 from vitruvius.checks._held import left_out, replaced
 from vitruvius.checks._modules import holding
 
@@ -18,9 +16,9 @@ for step in range(6):
 HEALTHY = SICK.replace("second.parameters()", "[*first.parameters(), *second.parameters()]")
 
 
-def missing_parameters(trace: Trace) -> Iterator[Finding]:
+def missing_parameters(trace: Trace) -> Findings:
     """Parameters with gradients that no optimiser applies; an error where parameters() cannot find them."""
-    made = trace.of(OptimiserEvent)
+    made = trace.of(OptimiserBuilt, Step)
     if not trace.of(Step) or any(replaced(trace, event)[0] for event in trace.of(OptimiserBuilt)):
         return
     missing = [known for known in left_out(trace).values() if not _rests(trace, known)]

@@ -1,10 +1,8 @@
 """Rows of a batch influence each other: the output of one row changes with the others."""
 
-from collections.abc import Iterator
-
 import torch
 
-from vitruvius.checks import Example, Finding, Trace
+from vitruvius.checks import Example, Finding, Findings, Trace
 from vitruvius.checks._experiment import Specimen, moved, specimens
 
 SICK = """
@@ -21,7 +19,7 @@ for step in range(6):
 HEALTHY = SICK.replace("Softmax(0)", "Softmax(1)")
 
 
-def mixed_rows(trace: Trace) -> Iterator[Finding]:
+def mixed_rows(trace: Trace) -> Findings:
     """Change all rows but the first, or but the last: in eval mode its output must stay."""
     for specimen in specimens(trace.examples, lambda example: _has_rows(example, trace.steps)):
         x = specimen.x
@@ -52,7 +50,7 @@ def _has_rows(example: Example, steps: int) -> bool:
 
 
 def _others_changed(x: torch.Tensor, row: int) -> torch.Tensor:
-    """Other rows in place of all but one."""
+    """A copy of the batch in which all rows but one are replaced."""
     changed = x.flip(0).roll(1, 0) + 1.0 if x.is_floating_point() else x.flip(0).roll(1, 0).flip(-1)
     changed[row] = x[row]
     return changed

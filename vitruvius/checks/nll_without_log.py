@@ -1,8 +1,6 @@
 """The negative log-likelihood gets scores that are no log-probabilities."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import Criterion, Finding, Trace
+from vitruvius.checks import Criterion, Finding, Findings, Trace
 
 SICK = """
 import torch
@@ -18,7 +16,7 @@ for step in range(6):
 HEALTHY = SICK.replace("net(x)", "net(x).log_softmax(1)")
 
 
-def nll_without_log(trace: Trace) -> Iterator[Finding]:
+def nll_without_log(trace: Trace) -> Findings:
     """A row whose exponentials do not sum to one is no distribution."""
     # cross_entropy calls nll_loss in C++, so what is seen here was called by the user or by nn.NLLLoss.
     looked = [event for event in trace.of(Criterion) if event.name == "nll_loss"]

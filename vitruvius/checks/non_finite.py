@@ -1,8 +1,6 @@
 """A loss that is NaN or infinite, with the place where that begins."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import Finding, Forward, NonFinite, Trace, lines
+from vitruvius.checks import Finding, Findings, Forward, NonFinite, Trace, lines
 from vitruvius.checks._modules import named
 
 SICK = """
@@ -18,8 +16,8 @@ for step in range(6):
 HEALTHY = SICK.replace(".relu().log()", ".exp().add(1).log().neg()")
 
 
-def non_finite(trace: Trace) -> Iterator[Finding]:
-    """The first backward pass of a loss that is no number."""
+def non_finite(trace: Trace) -> Findings:
+    """The first backward pass of a loss that is NaN or infinite."""
     for event in trace.of(NonFinite):
         forwards = [found for found in trace.of(Forward) if found.step <= event.step]
         begun = event.origin != "the weights"

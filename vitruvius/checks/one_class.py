@@ -1,8 +1,6 @@
 """All labels are the same class: there is nothing to tell apart."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import Criterion, Finding, Trace
+from vitruvius.checks import Criterion, Finding, Findings, Trace
 
 SICK = """
 import torch
@@ -18,7 +16,7 @@ for step in range(6):
 HEALTHY = SICK.replace("x[:, 0].long()", "x[:, 0].round().long()")
 
 
-def one_class(trace: Trace) -> Iterator[Finding]:
+def one_class(trace: Trace) -> Findings:
     """Smallest and largest label over all batches that were trained on."""
     losses = [event for event in trace.of(Criterion) if event.labels and event.grad]
     labels = [event.labels for event in losses if event.labels]

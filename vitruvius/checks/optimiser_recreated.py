@@ -1,8 +1,6 @@
 """The optimiser is built anew every epoch: momentum and Adam's statistics are lost each time."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import Finding, OptimiserBuilt, Restarted, Step, Trace
+from vitruvius.checks import Finding, Findings, OptimiserBuilt, Restarted, Step, Trace
 
 SICK = """
 import torch
@@ -19,8 +17,8 @@ HEALTHY = SICK.replace("for epoch in range(4):\n    optimizer", "optimizer").rep
 )
 
 
-def optimiser_recreated(trace: Trace) -> Iterator[Finding]:
-    """Optimisers with a memory that are made again and again, at one line, for the same parameters."""
+def optimiser_recreated(trace: Trace) -> Findings:
+    """Optimisers with a state that are built several times, at one line, for the same parameters."""
     used = {event.optimiser for event in trace.of(Step)}
     # Folds and restarts begin with other weights.
     used -= {event.optimiser for event in trace.of(Restarted)}

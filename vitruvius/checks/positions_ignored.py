@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
-from vitruvius.checks import Example, Finding, Trace
+from vitruvius.checks import Example, Finding, Findings, Trace
 from vitruvius.checks._experiment import moved, specimens
 
 SICK = """
@@ -32,7 +32,7 @@ for step in range(6):
 HEALTHY = SICK.replace("self.layer(self.embed(text))", "self.layer(self.embed(text) + self.places)")
 
 
-def positions_ignored(trace: Trace) -> Iterator[Finding]:
+def positions_ignored(trace: Trace) -> Findings:
     """Permute the patches of images, or the tokens of a text: an output that stays knows no positions."""
     for specimen in specimens(trace.examples, _attends):
         if not specimen.is_steady():

@@ -1,9 +1,8 @@
 """The learning rate is far too high: steps as long as the weights, or a loss that grows."""
 
-from collections.abc import Iterator
 from statistics import median
 
-from vitruvius.checks import Finding, OptimiserBuilt, Step, Trace, lines
+from vitruvius.checks import Finding, Findings, OptimiserBuilt, Step, Trace, lines
 from vitruvius.checks._losses import losses
 
 SICK = """
@@ -21,7 +20,7 @@ HEALTHY = SICK.replace("lr=3.0", "lr=0.03")
 LONGEST, GROWTH, STAYS, EARLY = 0.3, 10.0, 3.0, 3
 
 
-def rate_too_high(trace: Trace) -> Iterator[Finding]:
+def rate_too_high(trace: Trace) -> Findings:
     """Median update relative to the weights after two steps, and the last losses against the first."""
     steps = [event for event in trace.of(Step) if event.lr > 0]
     moved = [median(event.update_ratios) for event in steps if event.update_ratios and event.step >= 2]
@@ -47,13 +46,13 @@ def rate_too_high(trace: Trace) -> Iterator[Finding]:
 
 
 def _leaps(steps: list[Step]) -> bool:
-    """Whether the very first steps are long against the weights."""
+    """Whether the first updates are large relative to the weights."""
     moved = [median(event.update_ratios) for event in steps if event.update_ratios and event.step < EARLY]
     return bool(moved) and median(moved) > LONGEST
 
 
 def _jumped(first: list[float], last: list[float]) -> bool:
-    """Whether the loss was thrown up at the beginning and has not come down to half of where it started."""
+    """Whether the loss jumped up at the beginning and has not fallen to half of its first value."""
     height, end = max(first) / max(first[0], 1e-3), median(last) / max(first[0], 1e-3)
     return (height > GROWTH and end > 0.5) or (height > STAYS and end > 0.9)
 

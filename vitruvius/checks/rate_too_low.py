@@ -1,9 +1,8 @@
 """The learning rate is far too low: steps do not change the weights and the loss does not move."""
 
-from collections.abc import Iterator
 from statistics import median
 
-from vitruvius.checks import Finding, OptimiserBuilt, Step, Trace, lines
+from vitruvius.checks import Finding, Findings, OptimiserBuilt, Step, Trace, lines
 from vitruvius.checks._losses import losses
 
 SICK = """
@@ -21,20 +20,15 @@ HEALTHY = SICK.replace("lr=1e-8", "lr=0.03")
 SHORTEST, REACH, LEAST, FEWEST = 1e-5, 2e-3, 0.25, 20
 
 
-def rate_too_low(trace: Trace) -> Iterator[Finding]:
-    """No step is long against the weights, all of them together are not, and the loss stays."""
+def rate_too_low(trace: Trace) -> Findings:
+    """All updates together are small relative to the weights, and the loss stays."""
     steps = [event for event in trace.of(Step) if event.update_ratios and not event.cleared]
-    moved = [median(event.update_ratios) for event in steps]
+    moved = [median(event.update_ratios) for event in steps if event.update_ratios]
     first, last = losses(trace)
-    if (
-        not first
-        or trace.steps < FEWEST
-        or len(moved) < 3
-        or max(moved) > SHORTEST
-        or median(moved) * trace.steps > REACH
-    ):
+    if not first or trace.steps < FEWEST or len(moved) < 3:
         return
-    if median(first) - median(last) > LEAST * abs(median(first)):
+    fell = median(first) - median(last) > LEAST * abs(median(first))
+    if fell or max(moved) > SHORTEST or median(moved) * trace.steps > REACH:
         return
     rate = max(event.lr for event in steps)
     yield Finding(

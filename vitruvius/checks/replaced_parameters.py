@@ -1,8 +1,6 @@
 """Parameters were replaced after the optimiser was built: it moves tensors that nothing uses."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import Backward, Finding, OptimiserBuilt, Trace
+from vitruvius.checks import Backward, Finding, Findings, OptimiserBuilt, Trace
 from vitruvius.checks._held import replaced
 from vitruvius.checks._modules import holding
 
@@ -21,7 +19,7 @@ HEALTHY = SICK.replace(
 )
 
 
-def replaced_parameters(trace: Trace) -> Iterator[Finding]:
+def replaced_parameters(trace: Trace) -> Findings:
     """A tensor of an optimiser that no network holds any more, and a parameter that no optimiser holds."""
     for event in trace.of(OptimiserBuilt):
         lost, new = replaced(trace, event)

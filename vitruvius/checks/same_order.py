@@ -1,8 +1,6 @@
 """Every epoch shows the same batches in the same order."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import Backward, Finding, Forward, Trace, lines
+from vitruvius.checks import Backward, Finding, Findings, Forward, Trace, lines
 
 SICK = """
 import torch
@@ -20,7 +18,7 @@ HEALTHY = SICK.replace("x.split", "x[torch.randperm(64)].split")
 FEWEST = 4
 
 
-def same_order(trace: Trace) -> Iterator[Finding]:
+def same_order(trace: Trace) -> Findings:
     """The sequence of training batches repeats with a period of a few batches or more.
 
     A network that is also given its last state needs the order; it is left alone.

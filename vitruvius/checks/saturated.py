@@ -1,8 +1,6 @@
 """Saturated tanh or sigmoid units: values at their bounds pass almost no gradient."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import Finding, Trace, lines
+from vitruvius.checks import Finding, Findings, Trace, lines
 
 SICK = """
 import torch
@@ -20,7 +18,7 @@ HEALTHY = SICK.replace("std=30.0", "std=0.3")
 MOST = 0.7
 
 
-def saturated(trace: Trace) -> Iterator[Finding]:
+def saturated(trace: Trace) -> Findings:
     """Most values of hidden tanh or sigmoid units lie within 1 % of a bound, from the first step on."""
     early = [
         (event, graph.saturated) for event, graph in trace.graphs() if graph.saturated and event.step < 3

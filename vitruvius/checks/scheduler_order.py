@@ -1,8 +1,6 @@
 """The scheduler steps before the optimiser: the first learning rate is skipped."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import Finding, SchedulerStep, Step, Trace
+from vitruvius.checks import Finding, Findings, SchedulerStep, Step, Trace
 
 SICK = """
 import torch, warnings
@@ -19,7 +17,7 @@ for step in range(6):
 HEALTHY = SICK.replace("    scheduler.step()  # here\n", "") + "    scheduler.step()\n"
 
 
-def scheduler_order(trace: Trace) -> Iterator[Finding]:
+def scheduler_order(trace: Trace) -> Findings:
     """A scheduler's step while its optimiser has made none, followed by steps."""
     early = [event for event in trace.of(SchedulerStep) if event.optimiser_steps == 0]
     stepped = {event.optimiser for event in trace.of(Step)}

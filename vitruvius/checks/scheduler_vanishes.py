@@ -1,8 +1,6 @@
 """The scheduler lets the learning rate vanish: most of the training runs at almost zero."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import Finding, OptimiserBuilt, SchedulerStep, Step, Trace, lines
+from vitruvius.checks import Finding, Findings, OptimiserBuilt, SchedulerStep, Step, Trace, lines
 
 SICK = """
 import torch
@@ -19,7 +17,7 @@ HEALTHY = SICK.replace("gamma=0.1", "gamma=0.9")
 SMALL, SHARE = 5e-3, 0.5
 
 
-def scheduler_vanishes(trace: Trace) -> Iterator[Finding]:
+def scheduler_vanishes(trace: Trace) -> Findings:
     """More than half of an optimiser's steps use less than 1/200 of its largest rate."""
     schedules = trace.of(SchedulerStep)
     for optimiser in dict.fromkeys(event.optimiser for event in schedules):

@@ -1,10 +1,9 @@
 """Labels are unrelated to inputs: shuffled apart, or another label for the same row each time."""
 
-from collections.abc import Iterator
 from math import sqrt
 from statistics import median
 
-from vitruvius.checks import Criterion, Finding, Trace, lines
+from vitruvius.checks import Criterion, Finding, Findings, Trace, lines
 from vitruvius.checks._losses import losses
 
 SICK = """
@@ -27,10 +26,10 @@ HEALTHY = SICK.replace(
 FALLEN, FEWEST = 0.9, 30
 
 
-def shuffled_labels(trace: Trace) -> Iterator[Finding]:
+def shuffled_labels(trace: Trace) -> Findings:
     """The same row with other labels; or nearest rows that agree only by chance while the loss stays."""
-    judged = [event for event in trace.of(Criterion) if event.labels and event.grad]
-    if not judged:
+    labelled = [event for event in trace.of(Criterion) if event.labels and event.grad]
+    if not labelled:
         return
     changed, again = trace.relabelled
     evidence = ""
@@ -49,7 +48,7 @@ def shuffled_labels(trace: Trace) -> Iterator[Finding]:
             )
     if evidence:
         yield Finding(
-            where=judged[0].where,
+            where=labelled[0].where,
             also=lines(trace.forwards()),
             evidence=evidence,
             why="without a relation between rows and labels nothing can be learnt but the share of each "

@@ -1,8 +1,6 @@
 """Attention loses the fused kernel: 3-D input, or dropout on the CPU."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import Attention, Finding, Trace
+from vitruvius.checks import Attention, Finding, Findings, Trace
 
 SICK = """
 import torch
@@ -18,7 +16,7 @@ for step in range(6):
 HEALTHY = SICK.replace("torch.randn(2, 5, 8)", "torch.randn(2, 1, 5, 8)")
 
 
-def slow_attention(trace: Trace) -> Iterator[Finding]:
+def slow_attention(trace: Trace) -> Findings:
     """Calls of scaled_dot_product_attention in the user's own code that the fused kernel does not take."""
     for event in trace.of(Attention):
         dropped = event.dropout > 0 and event.device == "cpu"

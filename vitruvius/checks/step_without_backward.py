@@ -1,8 +1,6 @@
 """An optimiser steps although no backward pass came since its last step: the same gradients twice."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import Finding, Step, Trace, lines
+from vitruvius.checks import Finding, Findings, Step, Trace, lines
 
 SICK = """
 import torch
@@ -17,7 +15,7 @@ for step in range(6):
 HEALTHY = SICK.replace("    optimizer.step()  # here\n", "")
 
 
-def step_without_backward(trace: Trace) -> Iterator[Finding]:
+def step_without_backward(trace: Trace) -> Findings:
     """Steps that find the gradients of the step before, or none at all."""
     steps = trace.of(Step)
     again = [event for event in steps if event.repeated]

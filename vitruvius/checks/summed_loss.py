@@ -1,8 +1,6 @@
 """The loss is the sum over the batch, not its mean: the learning rate grows with the batch."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import Criterion, Finding, Step, Trace, lines
+from vitruvius.checks import Criterion, Finding, Findings, Step, Trace, lines
 
 SICK = """
 import torch
@@ -20,8 +18,8 @@ ADAPTIVE = ("Ada", "NAdam", "RAdam", "SparseAdam", "RMSprop", "Rprop")
 """Optimisers that divide a gradient by its own size: a factor in the loss hardly matters to them."""
 
 
-def summed_loss(trace: Trace) -> Iterator[Finding]:
-    """A backward pass whose root is a sum over rows, in a criterion or written by hand."""
+def summed_loss(trace: Trace) -> Findings:
+    """A loss that is a sum over rows, in a criterion or written by hand."""
     forwards = {event.batch: event.size for event in trace.forwards()}
     criteria = [event for event in trace.of(Criterion) if event.reduction == "sum" and event.grad]
     values = {event.value: event for event in criteria if event.value is not None}

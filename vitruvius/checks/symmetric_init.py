@@ -1,8 +1,6 @@
 """Constant initialisation: all units of a layer start equal, get equal gradients and stay equal."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import Backward, Finding, Trace
+from vitruvius.checks import Backward, Finding, Findings, Trace
 from vitruvius.checks._modules import holding
 
 SICK = """
@@ -22,7 +20,7 @@ for step in range(6):
 HEALTHY = SICK.replace("torch.nn.init.constant_(net[2].weight, 0.1)", "torch.nn.init.normal_(net[2].weight)")
 
 
-def symmetric_init(trace: Trace) -> Iterator[Finding]:
+def symmetric_init(trace: Trace) -> Findings:
     """Weights whose units were equal at the start and are equal still after the steps that were watched."""
     optimised = trace.optimised()
     moved = [known for key, known in trace.parameters.items() if known.reached and key in optimised]

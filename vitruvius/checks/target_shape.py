@@ -1,8 +1,6 @@
 """Predictions and targets broadcast against each other: every row is compared with every other."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import Criterion, Finding, Trace
+from vitruvius.checks import Criterion, Finding, Findings, Trace
 
 SICK = """
 import torch
@@ -19,8 +17,8 @@ HEALTHY = SICK.replace("x.sum(1)", "x.sum(1, keepdim=True)")
 ELEMENTWISE = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 
 
-def target_shape(trace: Trace) -> Iterator[Finding]:
-    """(N, 1) against (N,), in a criterion or in a difference written by hand."""
+def target_shape(trace: Trace) -> Findings:
+    """Shapes (N, 1) and (N,) that broadcast to (N, N), in a criterion or in a difference."""
     for event in trace.of(Criterion):
         scores, target = event.scores, event.target
         if event.name in ELEMENTWISE and target is not None and event.grad and _crossed(scores, target):

@@ -1,8 +1,6 @@
 """The test data are training data: every evaluated row was trained on."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import Finding, Forward, Trace, lines
+from vitruvius.checks import Finding, Findings, Forward, Trace, lines
 from vitruvius.checks._words import speaks_of_test
 
 SICK = """
@@ -22,7 +20,7 @@ with torch.no_grad():
 HEALTHY = SICK.replace("x_test = x[40:]", "x_test = torch.randn(24, 3)")
 
 
-def test_on_train(trace: Trace) -> Iterator[Finding]:
+def test_on_train(trace: Trace) -> Findings:
     """Rows of passes without gradients that had all been trained on, where the code speaks of a test."""
     evaluated = [event for event in trace.of(Forward) if not event.grad and event.rows > 3]
     trained = {event.network for event in trace.forwards()}

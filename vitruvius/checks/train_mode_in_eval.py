@@ -2,10 +2,9 @@
 
 import linecache
 import re
-from collections.abc import Iterator
 from itertools import pairwise
 
-from vitruvius.checks import Backward, Finding, Forward, Trace, lines
+from vitruvius.checks import Backward, Finding, Findings, Forward, Trace, lines
 from vitruvius.checks._modules import named
 from vitruvius.checks._words import speaks_of_test
 
@@ -24,7 +23,7 @@ HEALTHY = SICK.replace("with torch.no_grad", "net.eval()\nwith torch.no_grad")
 CALL = re.compile(r"(_ = )?(self\.)?(?!print\b)\w+\([^()]*(\(\w*\))?[^()]*\)")
 
 
-def train_mode_in_eval(trace: Trace) -> Iterator[Finding]:
+def train_mode_in_eval(trace: Trace) -> Findings:
     """Dropout or BatchNorm in training mode under no_grad, in a network that is trained elsewhere."""
     trained = {event.network for event in trace.forwards()}
     noisy = [event for event in trace.of(Forward) if not event.grad and event.training_module]

@@ -1,8 +1,6 @@
 """Inputs are not scaled: the first layer gets numbers far from mean 0 and deviation 1."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import Backward, Finding, Trace, lines
+from vitruvius.checks import Backward, Finding, Findings, Trace, lines
 
 SICK = """
 import torch
@@ -20,7 +18,7 @@ MEAN, DEVIATION, MAGNITUDE = 2.0, 5.0, 10.0
 CONSEQUENCES = ("rate_too_high", "exploding", "dead_relu", "initial_loss", "saturated", "non_finite")
 
 
-def unscaled_input(trace: Trace) -> Iterator[Finding]:
+def unscaled_input(trace: Trace) -> Findings:
     """Mean and deviation of what the first layer with weights is given, at the first steps."""
     seen = [(event, event.first_input) for event in trace.forwards() if event.first_input is not None]
     for event, (mean, deviation, largest) in seen[:3]:

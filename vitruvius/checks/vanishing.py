@@ -1,8 +1,6 @@
 """Gradients vanish with depth: the first layers get a tiny part of what the last ones get."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import Finding, Trace
+from vitruvius.checks import Finding, Findings, Trace
 from vitruvius.checks._depth import by_depth
 from vitruvius.checks._modules import holding
 
@@ -23,7 +21,7 @@ HEALTHY = SICK.replace("range(30)", "range(2)")
 SMALLEST = 1e-4
 
 
-def vanishing(trace: Trace) -> Iterator[Finding]:
+def vanishing(trace: Trace) -> Findings:
     """Gradients of the first three weight matrices against the last three, at the first steps."""
     profile = by_depth(trace)
     if profile is None or profile.ratio >= SMALLEST:

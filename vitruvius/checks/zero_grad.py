@@ -1,8 +1,6 @@
 """Gradients of past steps are used again: nothing zeroes them between step() and backward()."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import Finding, Step, Trace, lines
+from vitruvius.checks import Finding, Findings, Step, Trace, lines
 
 SICK = """
 import torch
@@ -17,8 +15,8 @@ for step in range(6):
 HEALTHY = SICK.replace("    loss.backward()", "    optimizer.zero_grad()\n    loss.backward()")
 
 
-def zero_grad(trace: Trace) -> Iterator[Finding]:
-    """A step that moves parameters by a gradient which holds one that an earlier step has used already."""
+def zero_grad(trace: Trace) -> Findings:
+    """A step whose gradients contain one that an earlier step has used already."""
     for optimiser in {event.optimiser for event in trace.of(Step)}:
         steps = [event for event in trace.of(Step) if event.optimiser == optimiser]
         stale = [event for event in steps if event.stale]

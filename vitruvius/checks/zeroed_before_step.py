@@ -1,8 +1,6 @@
 """Gradients are zeroed between backward() and step(): the step has nothing to apply."""
 
-from collections.abc import Iterator
-
-from vitruvius.checks import Finding, Step, Trace, ZeroGrad, lines
+from vitruvius.checks import Finding, Findings, Step, Trace, ZeroGrad, lines
 from vitruvius.checks._steps import line
 
 SICK = """
@@ -20,7 +18,7 @@ HEALTHY = SICK.replace(
 )
 
 
-def zeroed_before_step(trace: Trace) -> Iterator[Finding]:
+def zeroed_before_step(trace: Trace) -> Findings:
     """A step whose gradients were computed and then cleared."""
     steps = trace.of(Step)
     empty = [event for event in steps if event.zeroed or (event.waiting and event.gradient_scale == 0)]

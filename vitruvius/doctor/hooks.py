@@ -99,9 +99,9 @@ def _backward(watcher: Watcher, original: Any) -> Any:
         root = tensors if isinstance(tensors, torch.Tensor) else next(iter(tensors), None)
         if watcher.busy or not isinstance(root, torch.Tensor):
             return original(tensors, *args, **kwargs)
-        watcher.before_backward(root)
+        event = watcher.before_backward(root)
         value = original(tensors, *args, **kwargs)
-        watcher.after_backward()
+        watcher.after_backward(event)
         return value
 
     return backward

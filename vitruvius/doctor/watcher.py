@@ -81,7 +81,6 @@ class Watcher:
         self.busy = False
         """The watcher itself is computing: hooks stay silent."""
         self.running, self.last = RunningModules(), LastForward()
-        self.backward: checks.Backward | None = None
         self.pending: dict[str, Any] = {}
         """The facts of the step that is being made."""
         self.graphs_read: Counter[str] = Counter()
@@ -241,7 +240,7 @@ class Watcher:
         if is_first:
             self.rows.add_labels(self.last.rows, x, target)
 
-    def before_backward(self, loss: Tensor) -> None:
+    def before_backward(self, loss: Tensor) -> checks.Backward:
         """A backward pass begins."""
         with self.looking():
             where = user_code.where()
@@ -257,7 +256,7 @@ class Watcher:
                 self.note(checks.NonFinite(**self.now(where), origin=origin))
             graph = self._read_graph(loss, where)
             self.rows.add_trained(self.last.rows)
-            self.backward = checks.Backward(
+            event = checks.Backward(
                 **self.now(where),
                 operation=autograd_graph.operation_of(loss),
                 network=self.last.network,
@@ -266,7 +265,8 @@ class Watcher:
                 graph=graph,
                 is_leaf=None if graph is None else loss.grad_fn is None,
             )
-            self.note(self.backward)
+            self.note(event)
+        return event
 
     def _read_graph(self, loss: Tensor, where: str) -> checks.GraphFacts | None:
         if not self.sampling and self.graphs_read[where] >= 3:
@@ -277,11 +277,8 @@ class Watcher:
             self.networks.add_parameter(leaf).reached = True
         return graph
 
-    def after_backward(self) -> None:
+    def after_backward(self, event: checks.Backward) -> None:
         """A backward pass has ended."""
-        event = self.backward
-        if event is None:
-            return
         with self.looking():
             for state in list(self.states.values()):
                 if state.has_new_gradients():

@@ -1,0 +1,49 @@
+"""Rows of batches are recognised by hash; labels of near rows agree more often than by chance, or do not."""
+
+import torch
+
+from vitruvius.doctor.rows import Rows, hash_rows, is_shifted
+
+
+def test_equal_rows_have_equal_hashes() -> None:
+    x = torch.randn(5, 3)
+    hashes = hash_rows(x)
+    assert hash_rows(x.flip(0)) == hashes[::-1]
+    assert len(set(hashes)) == 5
+
+
+def test_rows_of_few_values_are_not_called_trained() -> None:
+    rows, x = Rows(), torch.randn(4, 3)
+    rows.add_trained(hash_rows(x))
+    assert rows.count_trained(hash_rows(x[:3]), x[:3]) == 3
+    same = torch.zeros(4, 3)
+    rows.add_trained(hash_rows(same))
+    assert rows.count_trained(hash_rows(same), same) == 0
+
+
+def test_a_row_that_comes_again_with_another_label_is_counted() -> None:
+    rows, x = Rows(), torch.randn(4, 3)
+    rows.add_labels(hash_rows(x), x, torch.tensor([0, 1, 0, 1]))
+    rows.add_labels(hash_rows(x), x, torch.tensor([0, 1, 1, 0]))
+    assert (rows.relabelled, rows.again) == (2, 4)
+
+
+def test_neighbours_agree_where_labels_follow_the_rows_and_by_chance_where_not() -> None:
+    draw = torch.Generator().manual_seed(0)
+    x = torch.randn(400, 2, generator=draw)
+    found = []
+    for y in ((x[:, 0] > 0).long(), torch.randint(0, 2, (400,), generator=draw)):
+        rows = Rows()
+        rows.add_labels(list(range(400)), x, y)
+        agreement, chance, count = rows.neighbours() or (0.0, 0.0, 0)
+        assert count == 400
+        found.append(agreement - chance)
+    assert found[0] > 0.3
+    assert abs(found[1]) < 0.1
+
+
+def test_targets_one_step_later_are_recognised() -> None:
+    text = torch.randint(0, 9, (2, 7))
+    assert is_shifted(text[:, :-1], text[:, 1:])
+    assert is_shifted(text[:, :-1], text[:, 1:].flatten())
+    assert not is_shifted(text[:, :-1], text[:, :-1].flip(1))
