@@ -88,7 +88,7 @@ def _show(records: "Iterator[Record]", options: Any) -> int:
     from rich.console import Console
 
     from vitruvius.core.records import Progress, Result
-    from vitruvius.render import text as render
+    from vitruvius.render import terminal, text
 
     out, err = _console(Console, sys.stdout.isatty()), _console(Console, sys.stderr.isatty(), stderr=True)
     result: Result | None = None
@@ -97,13 +97,13 @@ def _show(records: "Iterator[Record]", options: Any) -> int:
             if isinstance(record, Progress):
                 advance(record)
             elif record.is_data and not options.json:
-                render.terminal(record.view(), out)
+                terminal.show(record.view(), out)
             elif not record.is_data and not options.quiet:
-                render.terminal(record.view(), err)
+                terminal.show(record.view(), err)
             if isinstance(record, Result):
                 result = record
     if options.json and result is not None:
-        print(render.as_json(result.model_dump(mode="json")))
+        print(text.as_json(result.model_dump(mode="json")))
     return 0 if result is None else result.exit_code
 
 

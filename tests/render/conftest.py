@@ -2,7 +2,18 @@
 
 import pytest
 
-from vitruvius.core.blocks import Bars, Figure, Graph, Heatmap, Lines, Panels, Pictures, Plan, Scatter, Series
+from vitruvius.core.blocks import (
+    Bars,
+    Figure,
+    Graph,
+    Heatmap,
+    Lines,
+    Panels,
+    Pictures,
+    Scatter,
+    Series,
+    TransportPlan,
+)
 
 CURVE = Series(name="loss", x=(1, 2, 3), y=(3, 2, 1.5), low=(2.5, 1.5, 1), high=(3.5, 2.5, 2))
 LINES = Lines(
@@ -22,9 +33,21 @@ FIGURES: dict[str, Figure] = {
     "scatter": Scatter(
         title="Nets", x=(1, 2), y=(2, 1), names=("one", "two"), x_label="proxy", y_label="accuracy"
     ),
-    "plan on a line": Plan(title="Plan", supply=((0,), (2,)), demand=((1,),), masses=((1,), (2,))),
-    "plan in a plane": Plan(title="Plan", supply=((0, 0),), demand=((1, 1), (0, 2)), masses=((1, 0),)),
-    "plan in space": Plan(title="Plan", supply=((0, 0, 0),), demand=((1, 1, 1),), masses=((1,),)),
+    "log scatter": Scatter(
+        title="Nets",
+        x=(0, 10, 1e6),
+        y=(2, 1, 3),
+        names=("a", "b", "c"),
+        x_label="parameters",
+        y_label="tau",
+        log_x=True,
+        log_y=True,
+    ),
+    "plan on a line": TransportPlan(title="Plan", supply=((0,), (2,)), demand=((1,),), masses=((1,), (2,))),
+    "plan in a plane": TransportPlan(
+        title="Plan", supply=((0, 0),), demand=((1, 1), (0, 2)), masses=((1, 0),)
+    ),
+    "plan in space": TransportPlan(title="Plan", supply=((0, 0, 0),), demand=((1, 1, 1),), masses=((1,),)),
     "graph": Graph(
         title="Net",
         nodes=("x", "h"),

@@ -86,9 +86,11 @@ class Scatter(Strict):
     names: tuple[str, ...]
     x_label: str
     y_label: str
+    log_x: bool = False
+    log_y: bool = False
 
 
-class Plan(Strict):
+class TransportPlan(Strict):
     """A transport plan: `masses[i][j]` goes from supply point i to demand point j."""
 
     kind: Literal["plan"] = "plan"
@@ -120,7 +122,7 @@ class Pictures(Strict):
     pixels: tuple[tuple[Sequence[Sequence[float | Sequence[float]]], ...], ...]
 
 
-Chart = Heatmap | Lines | Bars | Scatter | Plan | Graph | Pictures
+Chart = Heatmap | Lines | Bars | Scatter | TransportPlan | Graph | Pictures
 
 
 class Panels(Strict):

@@ -74,6 +74,8 @@ class Flags:
     """The folder that holds all runs."""
     allow_inexact: bool = False
     """With --resume: go on although machine, threads or versions differ; the run is marked inexact."""
+    walk: bool = False
+    """One step at a time: Enter shows the next."""
 
 
 def _split(value: Any) -> Any:

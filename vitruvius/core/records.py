@@ -1,7 +1,7 @@
 """What a verb yields: small typed records, the last of them its `Result`."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Self
 
 from vitruvius.core.blocks import Block, Text
@@ -29,7 +29,17 @@ class Result(Record):
     """The last record of a verb: `result.json`, and what `--json` prints."""
 
     is_data: ClassVar[bool] = True
-    exit_code: ClassVar[int] = 0
+    html: ClassVar[Callable[[Iterable[Block]], str] | None] = None
+    """Renders blocks as HTML; set by the Python API, since core does not import the renderer."""
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the command line: 0, or 1 where a subclass says that the work found faults."""
+        return 0
+
+    def _repr_html_(self) -> str | None:
+        """Show the result in a notebook; without a renderer the notebook falls back to the text form."""
+        return Result.html(self.view()) if Result.html else None
 
 
 class Note(Record):

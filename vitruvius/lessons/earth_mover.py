@@ -11,7 +11,7 @@ from typing import Any, Self
 from pydantic import model_validator
 
 from vitruvius import lessons
-from vitruvius.core.blocks import Plan
+from vitruvius.core.blocks import TransportPlan
 from vitruvius.lessons import Answer, Exact, Proof, Step, Vector, _board, exact
 from vitruvius.lessons._exact import Number, root, short
 from vitruvius.lessons._proofs import agree, holds
@@ -193,11 +193,11 @@ def _certificate(prices: dict[str, list[Number]], plan: Plans, costs: Costs, lea
     )
 
 
-def _picture(question: Question, plan: Plans, least: Number) -> Plan:
+def _picture(question: Question, plan: Plans, least: Number) -> TransportPlan:
     places = {
         field: tuple(tuple(map(float, place)) for place in question.places(field)) for field in ("supply", "demand")
     }
-    return Plan(
+    return TransportPlan(
         title=f"Optimal plan, work {short(least)}", **places, masses=tuple(tuple(map(float, row)) for row in plan)
     )
 

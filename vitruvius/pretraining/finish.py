@@ -112,14 +112,14 @@ def draw(folder: Run, config: dict[str, Any], result: dict[str, Any], job: "Job"
     from vitruvius.pretraining import report as pretraining
     from vitruvius.pretraining.evaluate import pictures
     from vitruvius.render import page as html
-    from vitruvius.render import png
+    from vitruvius.render import figures as drawings
 
     figures = pretraining.curves(folder.records()) | pretraining.angles(result["certificates"])
     images = judge.validation if len(judge.validation) else job.train
     if images.x.ndim == 4:
         figures["reconstructions"] = pretraining.reconstructions(pictures(job.model, images))
     for name, figure in figures.items():
-        png.draw(figure, folder.path(f"{name}.png"))
+        drawings.write_png(figure, folder.path(f"{name}.png"))
     blocks = pretraining.report(result, config, figures)
     files.write(folder.path("report.html"), html.page(f"Pretraining on {result['data']}", blocks))
     files.write(folder.path("README.md"), render.markdown(pretraining.card(result, config)))

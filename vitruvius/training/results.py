@@ -84,13 +84,13 @@ def finish(
 def _draw(run: Run, config: "Config", data: "Dataset", result: Result, confusion: Any) -> None:
     """Curves, confusion, report and model card: made from records alone."""
     from vitruvius.render import page as html
-    from vitruvius.render import png
+    from vitruvius.render import figures
     from vitruvius.training import report as training
 
     curves = training.curves(run.records())
     mistakes = training.confusion(data.classes, confusion)
-    png.draw(curves, run.path("curves.png"))
-    png.draw(mistakes, run.path("confusion.png"))
+    figures.write_png(curves, run.path("curves.png"))
+    figures.write_png(mistakes, run.path("confusion.png"))
     facts = training.facts(
         result.model_dump(mode="json", exclude={"findings"}), config.model_dump(mode="json")
     )

@@ -104,24 +104,24 @@ def _stem(name: str, names: tuple[str, ...]) -> str:
 
 
 def _overlay(name: str, pixels: Any, attention: Any, path: Any) -> None:
-    from vitruvius.render import png
+    from vitruvius.render import figures
     from vitruvius.training import attention_pictures as looking
 
-    png.draw(
+    figures.write_png(
         looking.overlay(name, pixels.tolist(), [(title, heat.tolist()) for title, heat in attention]), path
     )
 
 
 def _about(folder: runs.Run, model: Any, images: list[Any]) -> tuple[str, str | None]:
     """The pictures about the model: mean attention distance, and similarity of positions where it has them."""
-    from vitruvius.render import png
+    from vitruvius.render import figures
     from vitruvius.training import attention_pictures as looking
     from vitruvius.training import predictor as trained
 
     distance, positions = folder.path("distance.png"), folder.path("positions.png")
-    png.draw(looking.distance(trained.distances(model, images).tolist(), model.net.arch.image), distance)
+    figures.write_png(looking.distance(trained.distances(model, images).tolist(), model.net.arch.image), distance)
     similarity = trained.position_similarity(model)
     if similarity is None:
         return str(distance), None
-    png.draw(looking.positions(similarity.tolist()), positions)
+    figures.write_png(looking.positions(similarity.tolist()), positions)
     return str(distance), str(positions)

@@ -198,7 +198,7 @@ def _result(config: Config, data: "Dataset", rows: list[Row], run: str) -> Resul
 
 
 def _draw(folder: runs.Run, result: Result) -> None:
-    from vitruvius.render import png
+    from vitruvius.render import figures
 
     bars = Bars(
         title=f"Probe accuracy on {result.data} with {result.labels:,} labels",
@@ -206,4 +206,4 @@ def _draw(folder: runs.Run, result: Result) -> None:
         values=tuple(round(100 * row.mean, 2) for row in result.rows),
         y_label="%",
     )
-    png.draw(bars, folder.path("accuracy.png"))
+    figures.write_png(bars, folder.path("accuracy.png"))

@@ -263,11 +263,11 @@ def _draw(folder: runs.Run, result: Result) -> None:
     """Scores, scatters and report: made from the result alone."""
     from vitruvius.ranking import page as ranking_page
     from vitruvius.ranking import report as ranking
-    from vitruvius.render import png
+    from vitruvius.render import figures
 
     shown = result.model_dump(mode="json")
     files.write(folder.path("scores.csv"), ranking.table_csv(shown))
     for index, column in enumerate(ranking.evaluations(shown)):
         name = re.sub(r"[^\w-]+", "_", f"ranking-{column}" if index else "ranking")
-        png.draw(ranking_page.panels(shown, column), folder.path(f"{name}.png"))
+        figures.write_png(ranking_page.panels(shown, column), folder.path(f"{name}.png"))
     files.write(folder.path("report.html"), ranking_page.page(shown))
