@@ -100,7 +100,8 @@ def test_a_logarithmic_scatter_has_logarithmic_axes_with_plain_numbers() -> None
     with drawings.drawn(points) as picture:
         axes = picture.axes[0]
         assert (axes.get_xscale(), axes.get_yscale()) == ("log", "linear")
-        assert "$" not in "".join(label.get_text() for label in axes.get_xticklabels())
+        labels = [label.get_text() for label in axes.get_xticklabels()]
+        assert {"1", "1000", "10k", "1M"} <= set(labels)
 
 
 def test_an_svg_is_well_formed_and_loads_nothing(figure: Figure) -> None:

@@ -58,6 +58,12 @@ def _axes(plot: plots.Plot, canvas: "FigureBase") -> "Axes":
     """Axes with their labels, scales and grid."""
     from matplotlib.ticker import LogFormatter
 
+    class PlainLogFormatter(LogFormatter):
+        """The same ticks with plain numbers: mathematical notation is switched off."""
+
+        def __call__(self, x: float, pos: int | None = None) -> str:
+            return short(x) if super().__call__(x, pos) else ""
+
     axes = canvas.add_subplot(title=plot.title, xlabel=plot.x.label, ylabel=plot.y.label)
     for described, set_scale, axis in (
         (plot.x, axes.set_xscale, axes.xaxis),
@@ -65,11 +71,22 @@ def _axes(plot: plots.Plot, canvas: "FigureBase") -> "Axes":
     ):
         if described.log:
             set_scale("log")
-            # Plain numbers: matplotlib's own labels are mathematical notation, which is switched off.
-            axis.set_major_formatter(LogFormatter())
-            axis.set_minor_formatter(LogFormatter())
+            axis.set_major_formatter(PlainLogFormatter())
+            axis.set_minor_formatter(PlainLogFormatter())
     axes.grid(visible=True)
     return axes
+
+
+def short(value: float) -> str:
+    """A number as the label of a tick.
+
+    >>> short(0.01), short(5000), short(20_000), short(1e6), short(3e9)
+    ('0.01', '5000', '20k', '1M', '3G')
+    """
+    if value < 1e4:
+        return f"{value:g}"
+    size, suffix = next(unit for unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")) if value >= unit[0])
+    return f"{value / size:g}{suffix}"
 
 
 def bars(figure: Bars, canvas: "FigureBase") -> Size:

@@ -24,9 +24,11 @@ def formula(latex: str) -> str:
 
     try:
         # `aligned` is what LaTeX wants inside a formula, `split` is its name for the converter.
-        element = convert_to_element(latex.replace("{aligned}", "{split}"))
+        element = convert_to_element(latex.replace("{aligned}", "{split}"), display="block")
     except (NoAvailableTokensError, ValueError, KeyError, IndexError):
         return f"<code>{escape(latex)}</code>"
+    # In display style, yet a word of the line, so that the browser can break lines between formulas.
+    element.set("display", "inline")
     element.set("displaystyle", "true")
     _make_safe(element)
     _bracket(element)

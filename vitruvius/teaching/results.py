@@ -22,7 +22,7 @@ class Part(records.Record):
 
 
 class Lessons(records.Result):
-    """A result with its blocks: the command line has shown them as parts, a notebook shows them at the end."""
+    """A result with its blocks: the command line has shown them as parts, a notebook shows them all."""
 
     blocks: tuple[Block, ...] = Field(default=(), exclude=True, repr=False)
 

@@ -13,7 +13,7 @@ from vitruvius.teaching.results import Collection, Entry, Listing, Part, Worked
 
 
 def work(name: str, fields: dict[str, Any]) -> Iterator[Part | Worked]:
-    """Solve and prove one lesson: heading, steps, answer and proofs as soon as they are known, `Worked` last."""
+    """Solve and prove one lesson: heading, steps, answer and proofs as they become known, `Worked` last."""
     lesson = lessons.get(name)
     try:
         question = lesson.Question(**fields)

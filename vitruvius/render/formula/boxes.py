@@ -19,7 +19,7 @@ class Box(NamedTuple):
     base: int = 0
     """The line that is level with its neighbours."""
     kind: str = "atom"
-    """Sets the space beside it: atom, name, block, operator, sign, relation, comma, open, close, space, quad"""
+    """Atom, name, block, operator, sign, relation, comma, open, close, space or quad."""
 
     @property
     def width(self) -> int:
