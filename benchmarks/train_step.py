@@ -23,10 +23,10 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from benchmarks import record
+from vitruvius import optimisers
 from vitruvius.arch import cost, tables
 from vitruvius.arch.arch import Arch
 from vitruvius.nn.vit import build
-from vitruvius import optimisers
 
 Step = Callable[[], None]
 

@@ -100,7 +100,7 @@ def _run(label: str, member: plugins.Member, words: list[str]) -> int:
 def _show(records: "Iterator[Record]", flags: "Flags") -> int:
     """Show records as they come: data on stdout, the rest on stderr; `--json` prints the result alone."""
     from vitruvius.core.records import Progress, Result
-    from vitruvius.render import text as render
+    from vitruvius.render import terminal, text
 
     out, err = _console(), _console(stderr=True)
     result: Result | None = None
@@ -113,14 +113,14 @@ def _show(records: "Iterator[Record]", flags: "Flags") -> int:
                 if flags.walk and not is_first:
                     with suppress(EOFError):  # at the end of the input the rest is shown at once
                         input("Enter shows the next step ")
-                render.terminal(blocks, out)
+                terminal.show(blocks, out)
                 is_first = False
             elif not record.is_data and not flags.quiet:
-                render.terminal(record.view(), err)
+                terminal.show(record.view(), err)
             if isinstance(record, Result):
                 result = record
     if flags.json and result is not None:
-        print(render.as_json(result.model_dump(mode="json")))
+        print(text.as_json(result.model_dump(mode="json")))
     return 0 if result is None else result.exit_code
 
 

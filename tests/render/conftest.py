@@ -33,6 +33,16 @@ FIGURES: dict[str, Figure] = {
     "scatter": Scatter(
         title="Nets", x=(1, 2), y=(2, 1), names=("one", "two"), x_label="proxy", y_label="accuracy"
     ),
+    "log scatter": Scatter(
+        title="Nets",
+        x=(0, 10, 1e6),
+        y=(2, 1, 3),
+        names=("a", "b", "c"),
+        x_label="parameters",
+        y_label="tau",
+        log_x=True,
+        log_y=True,
+    ),
     "plan on a line": TransportPlan(title="Plan", supply=((0,), (2,)), demand=((1,),), masses=((1,), (2,))),
     "plan in a plane": TransportPlan(
         title="Plan", supply=((0, 0),), demand=((1, 1), (0, 2)), masses=((1, 0),)

@@ -1,5 +1,6 @@
 """Pages: everything escaped, nothing from the network."""
 
+import json
 import re
 from html.parser import HTMLParser
 
@@ -43,7 +44,7 @@ class Tags(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.seen.append((tag, dict(attrs)))
-        if tag != "meta":
+        if tag not in ("meta", "wbr"):
             self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -56,7 +57,7 @@ class Tags(HTMLParser):
 def test_a_page_shows_every_block(blocks: list[Block]) -> None:
     page = html.page("Everything", blocks)
     tags = [tag for tag, _ in Tags(page).seen]
-    assert (tags.count("h1"), tags.count("h2"), tags.count("math"), tags.count("table")) == (1, 1, 1, 1)
+    assert (tags.count("h1"), tags.count("h2"), tags.count("math"), tags.count("table")) == (1, 1, 2, 1)
     assert tags.count("figure") == tags.count("svg") == 3
     assert '<p class="warning">Beware</p>' in page
     assert '<td class="number">1,234,567</td>' in page
@@ -83,6 +84,7 @@ def test_text_is_never_markup(lines: Lines) -> None:
     ]
     assert "<script" not in html.page(EVIL, evil)
     assert "<script" not in html.book(EVIL, {EVIL: {EVIL: evil}})
+    assert "<script" not in html.fragment(evil)
 
 
 def test_interactive_names_cannot_end_the_script() -> None:
@@ -94,7 +96,7 @@ def test_interactive_names_cannot_end_the_script() -> None:
 
 def test_only_points_and_curves_are_interactive_and_the_library_comes_once(blocks: list[Block]) -> None:
     page = html.page("Everything", blocks, interactive=True)
-    assert re.findall(r'<div id="(plot\d+)"', page) == ["plot1", "plot3"]
+    assert len(re.findall(r'<div id="plot\d+"', page)) == 2
     assert page.count("plotly.js v") == 1
 
 
@@ -106,3 +108,41 @@ def test_a_book_has_a_table_of_contents_and_no_id_twice(blocks: list[Block]) -> 
     ids = [attributes["id"] for _, attributes in seen if "id" in attributes]
     assert len(ids) == len(set(ids))
     assert targets <= {f"#{name}" for name in ids}
+
+
+def test_a_formula_may_break_at_quads_and_before_relations() -> None:
+    page = html.page("", [Formula(latex=r"a = b = c, \quad f(x = 1)")])
+    written = page[page.index('<div class="formula">') :]
+    assert written.count("<span>") == 2
+    assert written.count("<math") == 4
+    assert written.count("<wbr>") == 2
+
+
+def test_a_script_finds_its_data_which_cannot_end_it() -> None:
+    page = html.page("Ranks", [], script="const here = 1 < 2;", data={EVIL: [1, None]})
+    assert "<script>\nconst here = 1 < 2;\n</script>" in page
+    assert "script-src 'unsafe-inline'" in page
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page)
+    assert found is not None
+    assert json.loads(found[1]) == {EVIL: [1, None]}
+
+
+def test_without_a_script_the_page_allows_none() -> None:
+    assert "script-src" not in html.page("", [])
+
+
+def test_a_fragment_carries_its_style_and_touches_nothing_outside(blocks: list[Block]) -> None:
+    fragment = html.fragment(blocks)
+    assert fragment.startswith('<div class="vitruvius">')
+    assert fragment.rstrip().endswith("</div>")
+    tags = [tag for tag, _ in Tags(fragment).seen]
+    assert not {"html", "body", "script", "link", "h1"} & set(tags)
+    style = fragment[fragment.index("<style>") + 7 : fragment.index("</style>")]
+    outermost = {line for line in style.splitlines() if re.match(r"\S.*\{", line)}
+    assert outermost == {".vitruvius {", "@media (prefers-color-scheme: dark) {"}
+
+
+def test_two_fragments_share_no_id(lines: Lines, heatmap: Heatmap) -> None:
+    ids = [set(re.findall(r'\bid="([^"]*)"', html.fragment([figure]))) for figure in (lines, heatmap)]
+    assert all(ids)
+    assert not ids[0] & ids[1]

@@ -12,7 +12,10 @@ import pytest
 from vitruvius import lessons
 from vitruvius.cli import main
 from vitruvius.core import plugins
+from vitruvius.core.config import Flags
 from vitruvius.lessons import Proof, earth_mover
+from vitruvius.teaching.results import Part, Worked
+from vitruvius.verbs import explain
 
 FEW = ("multihead", "earth_mover", "rank_correlation")
 
@@ -134,7 +137,7 @@ def test_other_numbers_come_from_flags_and_files(tmp_path: Path, capsys: pytest.
         (["earth_mover", "--format", "pdf"], "'text', 'markdown', 'latex', 'html' or 'json', got 'pdf'"),
         (["earth_mover", "--all"], "--all works every lesson: leave 'earth_mover' out"),
         (["--set", "heads=4"], "--question and --set are numbers for one lesson"),
-        (["earth_mover", "--walk"], "--walk shows one lesson step by step on a terminal"),
+        (["--walk"], "--walk shows one lesson step by step on a terminal"),
     ],
 )
 def test_a_bad_question_gets_one_sentence_and_exit_code_2(
@@ -218,6 +221,15 @@ def test_all_lessons_in_one_document(format: str, capsys: pytest.CaptureFixture[
     assert places == sorted(places)
     if format == "json":
         assert [worked["lesson"] for worked in json.loads(out)["lessons"]] == list(FEW)
+
+
+def test_each_step_is_a_data_record_of_its_own_so_that_the_command_line_can_wait_between_them() -> None:
+    shown = list(explain.run(explain.Config(lesson="earth_mover"), Flags(walk=True)))
+    result = shown[-1]
+    assert isinstance(result, Worked)
+    parts = [record for record in shown if isinstance(record, Part)]
+    assert len(parts) == 1 + len(result.steps) + 2  # heading, steps, answer, proofs
+    assert all(record.is_data for record in shown)
 
 
 def test_latex_parses_strictly(capsys: pytest.CaptureFixture[str]) -> None:

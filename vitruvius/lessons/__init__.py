@@ -21,6 +21,7 @@ from vitruvius.core import plugins
 from vitruvius.core.blocks import Block, Figure, Formula, Text
 from vitruvius.core.config import Strict
 from vitruvius.core.records import Record
+from vitruvius.lessons._board import latex as latex
 
 SUBJECTS = (
     "attention",

@@ -54,3 +54,12 @@ def matrix(rows: Sequence[Sequence[Any]]) -> str:
     """
     lines = (" & ".join(value if isinstance(value, str) else number(value) for value in line) for line in rows)
     return r"\begin{bmatrix} " + r" \\ ".join(lines) + r" \end{bmatrix}"
+
+
+def latex(value: Any) -> str:
+    """A number, a row (of a flat list), a matrix (of a list of lists) or text that is LaTeX already."""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, list | tuple):
+        return number(value)
+    return matrix(value) if value and isinstance(value[0], list | tuple) else row(value)

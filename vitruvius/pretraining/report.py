@@ -11,6 +11,7 @@ from vitruvius.core.runs import RunFolder
 from vitruvius.pretraining.latent_size import answer, listed
 from vitruvius.pretraining.results import Certificate, Points, ProbeResult, Result, kinds
 from vitruvius.pretraining.settings import Pretraining
+from vitruvius.render import figures, page, text
 
 Rows = Sequence[tuple[str, Sequence[Any]]]
 """Images in rows: the name of each row and its pixels."""
@@ -20,14 +21,12 @@ def write(
     folder: RunFolder, result: Result, config: Pretraining, epochs: Sequence[Points], pictures: Rows
 ) -> None:
     """Write the pictures, report.html and the model card of a run."""
-    from vitruvius.render import page, png, text
-
-    figures = curves(epochs) | angles(result.certificates)
+    plots = curves(epochs) | angles(result.certificates)
     if pictures:
-        figures["reconstructions"] = reconstructions(pictures)
-    for name, figure in figures.items():
-        png.draw(figure, folder.path(f"{name}.png"))
-    blocks = report(result, config, figures)
+        plots["reconstructions"] = reconstructions(pictures)
+    for name, figure in plots.items():
+        figures.write_png(figure, folder.path(f"{name}.png"))
+    blocks = report(result, config, plots)
     files.write(folder.path("report.html"), page.page(f"Pretraining on {result.data}", blocks))
     files.write(folder.path("README.md"), text.markdown(card(result, config)))
 

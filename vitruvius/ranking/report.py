@@ -11,6 +11,7 @@ from typing import Any
 from vitruvius.core import files, plugins
 from vitruvius.core.blocks import Block, Cell, Panels, Scatter, Table, Text
 from vitruvius.ranking.results import ONLY, Candidate, Evaluation, Interval, IntervalWithinSize, Result
+from vitruvius.render import figures
 from vitruvius.render import page as html
 
 SHOWN = 50
@@ -31,12 +32,10 @@ LEGEND = (
 
 def write(folder: Path, result: Result) -> None:
     """Write scores.csv, a picture per accuracy column, and report.html, from the result alone."""
-    from vitruvius.render import png
-
     files.write(folder / "scores.csv", scores_csv(result))
     for index, column in enumerate(result.evaluation):
         name = re.sub(r"[^\w-]+", "_", f"ranking-{column}" if index else "ranking")
-        png.draw(panels(result, column), folder / f"{name}.png")
+        figures.write_png(panels(result, column), folder / f"{name}.png")
     files.write(folder / "report.html", page(result))
 
 
@@ -246,17 +245,8 @@ def page(result: Result) -> str:
     asked = tuple((key, json.dumps(value)) for key, value in result.config.model_dump(mode="json").items())
     blocks += [Text(text="What was asked", style="title"), Table(columns=("setting", ""), rows=asked)]
     ranks = {proxy: {row.name: row.rank[proxy] for row in result.archs} for proxy in result.proxies}
-    return _with_script(html.page(f"Ranking on {result.data}", blocks, interactive=True), ranks)
-
-
-def _with_script(text: str, data: Mapping[str, Mapping[str, int]]) -> str:
-    before, end, after = text.rpartition("</body>")
-    as_json = json.dumps(data).replace("<", "\\u003c")  # a name may hold </script>
     script = (plugins.PACKAGE / "ranking" / "sort.js").read_text()
-    return (
-        f'{before}<script type="application/json" id="data">{as_json}</script>\n<script>\n{script}</script>\n'
-        f"{end}{after}"
-    )
+    return html.page(f"Ranking on {result.data}", blocks, interactive=True, script=script, data=ranks)
 
 
 def _details(evaluation: Mapping[str, Evaluation]) -> Table:

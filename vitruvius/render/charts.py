@@ -1,24 +1,22 @@
-"""Charts with axes: heat maps, curves, bars, points. Colours stay apart for colour-blind eyes (Okabe and Ito 2008)."""
+"""Charts with axes, drawn by matplotlib: curves, points, bars, heat maps."""
 
 import re
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 from vitruvius.core.blocks import Bars, Heatmap, Lines, Scatter
-from vitruvius.render import text as render
+from vitruvius.render import plots
+from vitruvius.render.cells import cell
 from vitruvius.render.formula import symbols
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
     from matplotlib.figure import FigureBase
 
 Size = tuple[float, float]
-"""Inches: every drawing says how large it should be."""
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")
-DASHES = ("-", "--", "-.", ":")
-FEW = 40
-"""Points up to which a curve marks each of them, and bars up to which each says its value."""
+"""Width and height in inches: every drawing says how large it should be."""
+FEW_BARS = 40
+"""Bars up to which each has its value beside it."""
 WRITTEN = 16
 """Cells per side up to which a heat map has its numbers written in and every row and column named."""
 NAMED_POINTS = 24
@@ -26,66 +24,87 @@ NAMED_POINTS = 24
 
 def lines(figure: Lines, canvas: "FigureBase") -> Size:
     """Curves with their bands; the legend stands beside the data."""
-    axes = canvas.add_subplot(title=figure.title, xlabel=figure.x_label, ylabel=figure.y_label)
-    styles = zip(
-        cycle(COLOURS), (dash for dash in cycle(DASHES) for _ in COLOURS), cycle("os^Dv"), strict=False
-    )
-    for series, (colour, dash, marker) in zip(figure.series, styles, strict=False):
-        dots = marker if len(series.x) <= FEW else ""
-        axes.plot(series.x, series.y, color=colour, linestyle=dash, marker=dots, label=series.name)
-        if series.low and series.high:
-            axes.fill_between(series.x, series.low, series.high, color=colour, alpha=0.2, linewidth=0)
-    if figure.log_x:
-        axes.set_xscale("log")
-        _plain_powers(axes.xaxis)
-    elif all(float(x).is_integer() for series in figure.series for x in series.x):
-        axes.locator_params(axis="x", integer=True)  # there is no epoch 2.5
-    if figure.log_y:
-        axes.set_yscale("log")
-        _plain_powers(axes.yaxis)
-    axes.grid(visible=True)
-    if len(figure.series) > 1:
+    plot = plots.describe(figure)
+    axes = _axes(plot, canvas)
+    for layer, marker in zip(plot.layers, cycle("os^Dv"), strict=False):
+        mark = marker if layer.marked else ""
+        axes.plot(layer.x, layer.y, color=layer.colour, linestyle=layer.dash, marker=mark, label=layer.name)
+        if layer.low:
+            axes.fill_between(layer.x, layer.low, layer.high, color=layer.colour, alpha=0.2, linewidth=0)
+    if plot.x.whole and not plot.x.log:
+        axes.locator_params(axis="x", integer=True)
+    if len(plot.layers) > 1:
         canvas.legend(loc="outside right upper")
     return 7.2, 3.8
 
 
-def _plain_powers(axis: "Axis") -> None:
-    """Ticks as plain numbers: the usual ones are mathematical notation, which labels here never are."""
+def scatter(figure: Scatter, canvas: "FigureBase") -> Size:
+    """Points; up to 24 carry their names."""
+    plot = plots.describe(figure)
+    axes = _axes(plot, canvas)
+    axes.margins(0.08)
+    if not plot.x.log:
+        axes.locator_params(axis="x", nbins=6)
+    for layer in plot.layers:
+        look: Any = {"s": 34, "alpha": 0.85, "edgecolors": "white", "linewidths": 0.6}
+        axes.scatter(layer.x, layer.y, color=layer.colour, **look)
+        if len(layer.point_names) <= NAMED_POINTS:
+            for x, y, name in zip(layer.x, layer.y, layer.point_names, strict=False):
+                axes.annotate(name, (x, y), xytext=(5, 4), textcoords="offset points", fontsize=7.5)
+    return 6.4, 4.4
+
+
+def _axes(plot: plots.Plot, canvas: "FigureBase") -> "Axes":
+    """Axes with their labels, scales and grid."""
     from matplotlib.ticker import LogFormatter
 
-    axis.set_major_formatter(LogFormatter())
-    axis.set_minor_formatter(LogFormatter())
+    class PlainLogFormatter(LogFormatter):
+        """The same ticks with plain numbers: mathematical notation is switched off."""
+
+        def __call__(self, x: float, pos: int | None = None) -> str:
+            return short(x) if super().__call__(x, pos) else ""
+
+    axes = canvas.add_subplot(title=plot.title, xlabel=plot.x.label, ylabel=plot.y.label)
+    for described, set_scale, axis in (
+        (plot.x, axes.set_xscale, axes.xaxis),
+        (plot.y, axes.set_yscale, axes.yaxis),
+    ):
+        if described.log:
+            set_scale("log")
+            axis.set_major_formatter(PlainLogFormatter())
+            axis.set_minor_formatter(PlainLogFormatter())
+    axes.grid(visible=True)
+    return axes
+
+
+def short(value: float) -> str:
+    """A number as the label of a tick.
+
+    >>> short(0.01), short(5000), short(20_000), short(1e6), short(3e9)
+    ('0.01', '5000', '20k', '1M', '3G')
+    """
+    if value < 1e4:
+        return f"{value:g}"
+    size, suffix = next(unit for unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")) if value >= unit[0])
+    return f"{value / size:g}{suffix}"
 
 
 def bars(figure: Bars, canvas: "FigureBase") -> Size:
-    """Named quantities as bars that lie, so that long names stay readable; each bar says its value."""
+    """Named quantities as horizontal bars, so that long names fit, each with its value beside it."""
     count = len(figure.names)
     axes = canvas.add_subplot(title=figure.title, xlabel=figure.y_label)
-    shown = axes.barh(range(count), figure.values, color=COLOURS[0], height=0.7)
+    shown = axes.barh(range(count), figure.values, color=plots.COLOURS[0], height=0.7)
     axes.set_yticks(range(count), figure.names)
     axes.invert_yaxis()
     axes.tick_params(axis="y", length=0)
     axes.axvline(0, color="#8b949e", linewidth=0.8)
     axes.spines["left"].set_visible(False)
-    if count <= FEW:
-        axes.bar_label(shown, [render.cell(float(value)) for value in figure.values], padding=3, fontsize=8)
+    if count <= FEW_BARS:
+        axes.bar_label(shown, [cell(float(value)) for value in figure.values], padding=3, fontsize=8)
         axes.use_sticky_edges = min(figure.values, default=0) >= 0
         axes.margins(x=0.12)
     axes.grid(visible=True, axis="x")
     return 7.2, min(1.1 + 0.32 * max(count, 1), 14)
-
-
-def scatter(figure: Scatter, canvas: "FigureBase") -> Size:
-    """Points; few ones carry their names."""
-    axes = canvas.add_subplot(title=figure.title, xlabel=figure.x_label, ylabel=figure.y_label)
-    axes.scatter(figure.x, figure.y, s=34, color=COLOURS[0], alpha=0.85, edgecolors="white", linewidths=0.6)
-    axes.margins(0.08)
-    axes.locator_params(axis="x", nbins=6)
-    axes.grid(visible=True)
-    if len(figure.names) <= NAMED_POINTS:
-        for x, y, name in zip(figure.x, figure.y, figure.names, strict=False):
-            axes.annotate(name, (x, y), xytext=(5, 4), textcoords="offset points", fontsize=7.5)
-    return 6.4, 4.4
 
 
 def heatmap(figure: Heatmap, canvas: "FigureBase") -> Size:
@@ -118,9 +137,9 @@ def heatmap(figure: Heatmap, canvas: "FigureBase") -> Size:
 def _size(figure: Heatmap, height: int, width: int) -> Size:
     """Room for the numbers in the cells, the names beside them and the title above."""
     side = max(height, width)
-    cell = 0.62 if side <= WRITTEN else min(0.22, 6 / side)
+    inches = 0.62 if side <= WRITTEN else min(0.22, 6 / side)
     names = 0.07 * max(map(len, figure.rows), default=2)
-    return min(max(width * cell + names + 0.7, 2.2), 11.0), min(max(height * cell + 1.1, 1.6), 11.0)
+    return min(max(width * inches + names + 0.7, 2.2), 11.0), min(max(height * inches + 1.1, 1.6), 11.0)
 
 
 def _name_cells(axes: "Axes", figure: Heatmap, height: int, width: int) -> None:
@@ -134,9 +153,9 @@ def _name_cells(axes: "Axes", figure: Heatmap, height: int, width: int) -> None:
 
 
 def _names(given: tuple[str, ...], count: int) -> tuple[list[float], tuple[str, ...]]:
-    """Places and names of ticks; without names they are counted from 1, and of very many about ten are shown."""
+    """Positions and names of ticks: without names counted from 1, and about ten where there are many."""
     every = 1 if count <= WRITTEN else -(-count // 10)
-    names = tuple(map(lowered, given)) or tuple(map(str, range(1, count + 1)))
+    names = tuple(map(with_subscripts, given)) or tuple(map(str, range(1, count + 1)))
     return [index + 0.5 for index in range(0, count, every)], names[:count:every]
 
 
@@ -146,24 +165,16 @@ def _write_numbers(axes: "Axes", values: Any, mesh: Any) -> None:
 
     for (row, column), value in np.ndenumerate(values):
         red, green, blue, _ = mesh.cmap(mesh.norm(value))
-        dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.55
+        colour = "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.55 else "black"
         text = f"{value:.3g}" if value else "0"
-        size = 8.5 if len(text) <= 5 else 7
-        axes.text(
-            column + 0.5,
-            row + 0.5,
-            text,
-            ha="center",
-            va="center",
-            fontsize=size,
-            color="white" if dark else "black",
-        )
+        look: Any = {"ha": "center", "va": "center", "fontsize": 8.5 if len(text) <= 5 else 7}
+        axes.text(column + 0.5, row + 0.5, text, color=colour, **look)
 
 
-def lowered(name: str) -> str:
-    """A name with its indices in small characters.
+def with_subscripts(name: str) -> str:
+    """A name with its indices as subscripts.
 
-    >>> lowered("h_10 = (1, -1)")
+    >>> with_subscripts("h_10 = (1, -1)")
     'h₁₀ = (1, -1)'
     """
     return re.sub(r"_(\d+)", lambda found: "".join(symbols.SUBSCRIPT[digit] for digit in found[1]), name)

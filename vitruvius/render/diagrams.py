@@ -5,15 +5,17 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from vitruvius.core.blocks import Graph, Heatmap, Pictures, TransportPlan
-from vitruvius.render import charts
+from vitruvius.render import charts, plots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
 
-SUPPLY, DEMAND, FLOW = charts.COLOURS[0], charts.COLOURS[1], "#8b949e"
+Point = tuple[float, float]
+SUPPLY, DEMAND, FLOW = plots.COLOURS[0], plots.COLOURS[1], "#8b949e"
 PAPER = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
-"""Behind a label, so that lines do not cross it."""
+"""The box behind a label, so that lines do not cross it."""
+LABEL: dict[str, Any] = {"ha": "center", "va": "center", "color": "black"}
 ARROW: dict[str, Any] = {
     "arrowstyle": "-|>",
     "mutation_scale": 12,
@@ -24,10 +26,10 @@ ARROW: dict[str, Any] = {
 
 
 def plan(figure: TransportPlan, canvas: "FigureBase") -> charts.Size:
-    """What moves from where to where; the area of a point is its mass, the width of a flow what it carries.
+    """A transport plan; the area of a point is its mass, the width of a line the mass that is moved along it.
 
-    Points on a line are drawn with supply above demand; points in a plane where they are; in more dimensions there is
-    no picture to see, and the plan is shown as its matrix.
+    Points on a line are drawn with supply above demand, points in a plane at their coordinates; in more
+    dimensions the plan is shown as a matrix.
     """
     dimensions = {len(point) for point in (*figure.supply, *figure.demand)}
     if dimensions - {1, 2} or len(dimensions) != 1:
@@ -52,19 +54,19 @@ def plan(figure: TransportPlan, canvas: "FigureBase") -> charts.Size:
     return 6.4, 5.2
 
 
-def _points(
-    axes: "Axes", places: list[tuple[float, float]], masses: list[float], colour: str, label: str
-) -> None:
+def _points(axes: "Axes", points: list[Point], masses: list[float], colour: str, label: str) -> None:
     largest = max(masses, default=1.0) or 1.0
     sizes = [120 + 480 * mass / largest for mass in masses]
     marker = "o" if colour == SUPPLY else "s"
-    x, y = zip(*places, strict=True) if places else ((), ())
+    x, y = zip(*points, strict=True) if points else ((), ())
     axes.scatter(x, y, s=sizes, c=colour, marker=marker, label=label, zorder=3, edgecolors="white")
-    for place, mass in zip(places, masses, strict=True):
-        axes.annotate(f"{mass:.4g}", place, ha="center", va="center", fontsize=8, color="white", zorder=4)
+    for point, mass in zip(points, masses, strict=True):
+        axes.annotate(f"{mass:.4g}", point, ha="center", va="center", fontsize=8, color="white", zorder=4)
 
 
-def _flows(axes: "Axes", supply: list[Any], demand: list[Any], masses: tuple[tuple[float, ...], ...]) -> None:
+def _flows(
+    axes: "Axes", supply: list[Point], demand: list[Point], masses: tuple[tuple[float, ...], ...]
+) -> None:
     largest = max((mass for row in masses for mass in row), default=1.0) or 1.0
     for source, row in zip(supply, masses, strict=True):
         for target, mass in zip(demand, row, strict=True):
@@ -72,38 +74,19 @@ def _flows(axes: "Axes", supply: list[Any], demand: list[Any], masses: tuple[tup
                 continue
             width = 1 + 5 * mass / largest
             axes.plot(*zip(source, target, strict=True), color=FLOW, alpha=0.55, linewidth=width, zorder=1)
-            # A third of the way, where flows that cross in the middle have not met yet.
-            place = tuple(start + 0.36 * (end - start) for start, end in zip(source, target, strict=True))
-            axes.annotate(
-                f"{mass:.4g}",
-                place,
-                ha="center",
-                va="center",
-                fontsize=8,
-                color="black",
-                bbox=PAPER,
-                zorder=2,
-            )
+            # A third of the way along, where lines that cross in the middle have not met yet.
+            x, y = (start + 0.36 * (end - start) for start, end in zip(source, target, strict=True))
+            axes.annotate(f"{mass:.4g}", (x, y), fontsize=8, bbox=PAPER, zorder=2, **LABEL)
 
 
 def graph(figure: Graph, canvas: "FigureBase") -> charts.Size:
-    """Nodes as rounded labels, edges as arrows; an edge and its reverse bend apart, a loop stands above its node."""
+    """Nodes as rounded labels, edges as arrows; an edge and its reverse bend apart, loops are above nodes."""
     axes = canvas.add_subplot(title=figure.title)
     axes.set_axis_off()
     size = _fit(figure, axes)
     style = {"boxstyle": "round,pad=0.45", "facecolor": "#dbeafe", "edgecolor": SUPPLY, "linewidth": 1.2}
     boxes = [
-        axes.text(
-            x,
-            y,
-            charts.lowered(name),
-            ha="center",
-            va="center",
-            fontsize=9,
-            color="black",
-            bbox=style,
-            zorder=3,
-        )
+        axes.text(x, y, charts.with_subscripts(name), fontsize=9, bbox=style, zorder=3, **LABEL)
         for (x, y), name in zip(figure.places, figure.nodes, strict=True)
     ]
     labels = figure.labels or ("",) * len(figure.edges)
@@ -117,13 +100,13 @@ def graph(figure: Graph, canvas: "FigureBase") -> charts.Size:
 
 
 def _fit(figure: Graph, axes: "Axes") -> charts.Size:
-    """Give the nearest two nodes room for their names."""
-    places = figure.places or ((0.0, 0.0),)
-    step = min((math.dist(a, b) for a, b in itertools.combinations(places, 2) if a != b), default=1.0)
+    """Set the limits and return the size that gives the nearest two nodes room for their names."""
+    points = figure.places or ((0.0, 0.0),)
+    step = min((math.dist(a, b) for a, b in itertools.combinations(points, 2) if a != b), default=1.0)
     longest = sum(max(map(len, texts), default=0) for texts in (figure.nodes, figure.labels))
     inches = max(1.1, 0.7 + 0.07 * longest)
     above = 0.75 if any(source == target for source, target in figure.edges) else 0.45  # loops stand there
-    across, up = zip(*places, strict=True)
+    across, up = zip(*points, strict=True)
     left, right = axes.set_xlim(min(across) - 0.5 * step, max(across) + 0.5 * step)
     bottom, top = axes.set_ylim(min(up) - 0.45 * step, max(up) + above * step)
     width, height = ((high - low) / step * inches for low, high in ((left, right), (bottom, top)))
@@ -135,17 +118,16 @@ def _loop(axes: "Axes", node: Any, label: str) -> None:
     from matplotlib.patches import FancyArrowPatch
     from matplotlib.transforms import ScaledTranslation
 
-    place: Any = (*node.get_position(), axes.transData)
-    beside = axes.figure.dpi_scale_trans + ScaledTranslation(*place)
+    middle: Any = (*node.get_position(), axes.transData)
+    beside = axes.figure.dpi_scale_trans + ScaledTranslation(*middle)
     ends = (-0.13, 0.13), (0.13, 0.13)
     axes.add_patch(FancyArrowPatch(*ends, connectionstyle="arc3,rad=-1.8", transform=beside, **ARROW))
     if label:
-        look: Any = {"ha": "center", "va": "center", "fontsize": 7.5, "color": "black", "zorder": 6}
-        axes.text(0, 0.46, charts.lowered(label), transform=beside, **look)
+        axes.text(0, 0.46, charts.with_subscripts(label), transform=beside, fontsize=7.5, zorder=6, **LABEL)
 
 
 def _arrow(axes: "Axes", source: Any, target: Any, label: str, bend: float) -> None:
-    """An arrow from one node's edge to another's; the label stands where the arrow is at half its way."""
+    """An arrow between the borders of two nodes, with its label in the middle."""
     from matplotlib.patches import FancyArrowPatch
 
     start, end = source.get_position(), target.get_position()
@@ -153,25 +135,14 @@ def _arrow(axes: "Axes", source: Any, target: Any, label: str, bend: float) -> N
     axes.add_patch(FancyArrowPatch(start, end, connectionstyle=f"arc3,rad={bend}", **ends, **ARROW))
     along = (end[0] - start[0], end[1] - start[1])
     middle = ((start[0] + end[0]) / 2, (start[1] + end[1]) / 2)
-    _edge_label(axes, label, (middle[0] + bend / 2 * along[1], middle[1] - bend / 2 * along[0]))
-
-
-def _edge_label(axes: "Axes", label: str, place: tuple[float, float]) -> None:
     if label:
-        axes.annotate(
-            charts.lowered(label),
-            place,
-            ha="center",
-            va="center",
-            fontsize=7.5,
-            color="black",
-            bbox=PAPER,
-            zorder=6,
-        )
+        middle = (middle[0] + bend / 2 * along[1], middle[1] - bend / 2 * along[0])
+        text = charts.with_subscripts(label)
+        axes.annotate(text, middle, fontsize=7.5, bbox=PAPER, zorder=6, **LABEL)
 
 
 def pictures(figure: Pictures, canvas: "FigureBase") -> charts.Size:
-    """A grid of pictures; rows are named at the left, columns above."""
+    """A grid of pictures with the names of the rows at the left and of the columns above."""
     import numpy as np
 
     height, width = len(figure.pixels), max(map(len, figure.pixels), default=0)
@@ -179,13 +150,8 @@ def pictures(figure: Pictures, canvas: "FigureBase") -> charts.Size:
     for row, line in enumerate(figure.pixels):
         for column, pixels in enumerate(line):
             axes = canvas.add_subplot(height, width, row * width + column + 1)
-            axes.imshow(
-                np.asarray(pixels, dtype=float).clip(0, 1),
-                cmap="gray",
-                vmin=0,
-                vmax=1,
-                interpolation="nearest",
-            )
+            values = np.asarray(pixels, dtype=float).clip(0, 1)
+            axes.imshow(values, cmap="gray", vmin=0, vmax=1, interpolation="nearest")
             axes.set_xticks([])
             axes.set_yticks([])
             for spine in axes.spines.values():

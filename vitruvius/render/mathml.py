@@ -3,6 +3,13 @@
 from html import escape, unescape
 from xml.etree.ElementTree import Element, tostring
 
+from vitruvius.render.formula import structure
+
+
+def parts(latex: str) -> list[list[str]]:
+    """A formula as MathML elements: its parts between quads, each in the pieces that its relations begin."""
+    return [list(map(formula, structure.before_relations(part))) for part in structure.between_quads(latex)]
+
 
 def formula(latex: str) -> str:
     r"""A formula as a MathML element; what the converter cannot read is shown as it is written.
@@ -20,20 +27,23 @@ def formula(latex: str) -> str:
         element = convert_to_element(latex.replace("{aligned}", "{split}"), display="block")
     except (NoAvailableTokensError, ValueError, KeyError, IndexError):
         return f"<code>{escape(latex)}</code>"
+    # In display style, yet a word of the line, so that the browser can break lines between formulas.
+    element.set("display", "inline")
+    element.set("displaystyle", "true")
     _make_safe(element)
     _bracket(element)
     return tostring(element, encoding="unicode")
 
 
 def _make_safe(element: Element) -> None:
-    r"""Texts become texts and links go: the converter passes the words of `\text` and `\href` on as markup."""
+    r"""Unescape texts and remove links: the converter passes words of `\text` and `\href` on as markup."""
     for part in element.iter():
         part.text = unescape(part.text) if part.text else part.text
         part.attrib.pop("href", None)
 
 
 def _bracket(element: Element) -> None:
-    """Square brackets around a matrix become a class that the page draws: few machines have fonts that stretch."""
+    """Replace the brackets around a matrix by a class that the style sheet draws: few fonts stretch them."""
     for parent in element.iter():
         children = list(parent)
         for left, table, right in zip(children, children[1:], children[2:], strict=False):

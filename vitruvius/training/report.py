@@ -7,7 +7,7 @@ from vitruvius.core import files
 from vitruvius.core.blocks import Block, Heatmap, Lines, Panels, Series, Table, Text
 from vitruvius.core.runs import RunFolder
 from vitruvius.datasets import Dataset
-from vitruvius.render import page, png, text
+from vitruvius.render import figures, page, text
 from vitruvius.training import results
 from vitruvius.training.recipe import ClassifierSettings
 from vitruvius.training.results import Epoch, Result, TestScore
@@ -18,8 +18,8 @@ def write(
 ) -> None:
     """Write curves.png, confusion.png, report.html and the model card README.md of a finished run."""
     lines, matrix = curves(results.epochs(folder.records())), confusion(data.classes, test.confusion)
-    png.draw(lines, folder.path("curves.png"))
-    png.draw(matrix, folder.path("confusion.png"))
+    figures.write_png(lines, folder.path("curves.png"))
+    figures.write_png(matrix, folder.path("confusion.png"))
     tables = facts(result, settings)
     said = [block for finding in result.findings for block in finding.view()]
     doctor = [Text(text="Findings of the doctor", style="title"), *said] if said else []

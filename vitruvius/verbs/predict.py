@@ -107,26 +107,26 @@ def _stem(name: str, names: tuple[str, ...]) -> str:
 
 def _classify(model: "Predictor", name: str, pixels: "Tensor", top: int, picture: Path) -> Iterator[Guess]:
     """Yield the most probable classes of an image; draw its attention maps."""
-    from vitruvius.render import png
+    from vitruvius.render import figures
     from vitruvius.training import attention_pictures, predictor
 
     guesses, attention = predictor.classify(model, pixels, top)
     heats = [(title, heat.tolist()) for title, heat in attention]
-    png.draw(attention_pictures.overlay(name, pixels.tolist(), heats), picture)
+    figures.write_png(attention_pictures.overlay(name, pixels.tolist(), heats), picture)
     for label, probability in guesses:
         yield Guess(name=label, probability=probability)
 
 
 def _draw_model(folder: runs.RunFolder, model: "Predictor", images: "list[Tensor]") -> tuple[str, str | None]:
     """Draw mean attention distances and, if the model has positions, their similarity; return both paths."""
-    from vitruvius.render import png
+    from vitruvius.render import figures
     from vitruvius.training import attention_pictures, predictor
 
     distance, positions = folder.path("distance.png"), folder.path("positions.png")
     found = predictor.distances(model, images).tolist()
-    png.draw(attention_pictures.distance(found, model.net.arch.image), distance)
+    figures.write_png(attention_pictures.distance(found, model.net.arch.image), distance)
     similarity = predictor.position_similarity(model)
     if similarity is None:
         return str(distance), None
-    png.draw(attention_pictures.positions(similarity.tolist()), positions)
+    figures.write_png(attention_pictures.positions(similarity.tolist()), positions)
     return str(distance), str(positions)

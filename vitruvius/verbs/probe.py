@@ -36,7 +36,7 @@ class Config(config.RunConfig, DataChoice, ProbeChoice, Threads):
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Fit a probe to each kind of features and measure its accuracy."""
     from vitruvius.pretraining import features, pca, probe, report
-    from vitruvius.render import png
+    from vitruvius.render import figures
     from vitruvius.training import device
 
     if not config.source:
@@ -61,7 +61,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
             run=str(folder.folder),
         )
         folder.keep(result)
-        png.draw(report.probe_bars(result), folder.path("accuracy.png"))
+        figures.write_png(report.probe_bars(result), folder.path("accuracy.png"))
         folder.seal(runs.environment())
         yield result
 

@@ -60,15 +60,6 @@ def test_a_long_formula_is_broken_at_quads_and_then_at_relations() -> None:
     ]
 
 
-def test_a_quad_inside_a_group_breaks_nothing() -> None:
-    latex = r"\begin{bmatrix} a \quad b \end{bmatrix} \left( c \quad d \right)"
-    assert typeset.parts(latex, 3) == [latex]
-
-
-def test_parts_are_latex_again_and_lose_nothing() -> None:
-    assert typeset.parts(rf"a = 1, \quad A = {MATRIX} \qquad b", 12) == ["a = 1,", rf"A = {MATRIX}", "b"]
-
-
 def test_of_a_large_matrix_the_middle_is_left_out() -> None:
     rows = [" & ".join(str(100 * i + j) for j in range(20)) for i in range(30)]
     lines = typeset.text(r"\begin{bmatrix}" + r"\\".join(rows) + r"\end{bmatrix}").splitlines()

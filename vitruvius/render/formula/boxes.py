@@ -19,7 +19,7 @@ class Box(NamedTuple):
     base: int = 0
     """The line that is level with its neighbours."""
     kind: str = "atom"
-    """Decides the space beside it: atom, name, block, operator, sign, relation, comma, open, close, space, quad."""
+    """Atom, name, block, operator, sign, relation, comma, open, close, space or quad."""
 
     @property
     def width(self) -> int:
@@ -90,7 +90,7 @@ def stacked(above: Box, below: Box) -> Box:
 
 
 def grid(rows: Sequence[Sequence[Box]], sides: str, gap: str) -> Box:
-    """Cells in columns, set flush by turns to the sides `l` and `r`."""
+    """Cells in columns; `sides` says for each in turn whether it is flush left (`l`) or right (`r`)."""
     widths = [max(box.width for box in column) for column in zip_longest(*rows, fillvalue=sign(""))]
     lines: list[str] = []
     for row in rows:
@@ -108,7 +108,7 @@ def grid(rows: Sequence[Sequence[Box]], sides: str, gap: str) -> Box:
 
 
 def elided(rows: list[list[Box]]) -> list[list[Box]]:
-    """A large matrix without its middle; the file formats show it whole."""
+    """A matrix without its middle rows and columns if it is large; the file formats show it whole."""
     if max(map(len, rows), default=0) > WIDE:
         rows = [[*row[: WIDE - 4], sign("⋯"), *row[-3:]] for row in rows]
     if len(rows) > HIGH:
@@ -123,5 +123,5 @@ def padded(line: str, width: int, side: str = "l") -> str:
 
 
 def columns(line: str) -> int:
-    """Columns that a line takes on a terminal: accents stand above their letter."""
+    """Columns that a line takes on a terminal: combining accents take none."""
     return sum(not unicodedata.combining(letter) for letter in line)

@@ -10,25 +10,27 @@ GREEK |= {name.capitalize(): letter.upper() for name, letter in GREEK.items()}
 GREEK |= {"epsilon": "ε", "varepsilon": "ε", "phi": "φ", "varphi": "φ", "Phi": "Φ", "vartheta": "ϑ"}
 
 ORDINARY = GREEK | {
-    "infty": "∞", "partial": "∂", "nabla": "∇", "top": "ᵀ", "dots": "…", "ldots": "…", "cdots": "⋯", "vdots": "⋮",
-    "ddots": "⋱", "int": "∫", "ell": "ℓ", "prime": "′", "forall": "∀", "exists": "∃",
-    "emptyset": "∅", "varnothing": "∅", "hbar": "ħ", "degree": "°", "square": "□", "checkmark": "✓", "star": "⋆",
-    "%": "%", "&": "&", "#": "#", "_": "_", "$": "$", "backslash": "\\", "qed": "∎", "dagger": "†",
+    "infty": "∞", "partial": "∂", "nabla": "∇", "top": "ᵀ", "dots": "…", "ldots": "…", "cdots": "⋯",
+    "vdots": "⋮", "ddots": "⋱", "int": "∫", "ell": "ℓ", "prime": "′", "forall": "∀", "exists": "∃",
+    "emptyset": "∅", "varnothing": "∅", "hbar": "ħ", "degree": "°", "square": "□", "checkmark": "✓",
+    "star": "⋆", "%": "%", "&": "&", "#": "#", "_": "_", "$": "$", "backslash": "\\", "qed": "∎",
+    "dagger": "†",
 }  # fmt: skip
 OPENING = {"lbrace": "{", "{": "{", "langle": "⟨", "lfloor": "⌊", "lceil": "⌈", "lVert": "‖", "lvert": "|"}
 CLOSING = {"rbrace": "}", "}": "}", "rangle": "⟩", "rfloor": "⌋", "rceil": "⌉", "rVert": "‖", "rvert": "|"}
 BARS = {"|": "‖", "Vert": "‖", "vert": "|", "mid": "|"}
 RELATIONS = {
-    "leq": "≤", "le": "≤", "geq": "≥", "ge": "≥", "neq": "≠", "ne": "≠", "approx": "≈", "equiv": "≡", "sim": "~",
-    "propto": "∝", "in": "∈", "notin": "∉", "subset": "⊂", "subseteq": "⊆", "to": "→", "rightarrow": "→", "mapsto": "↦",
-    "longrightarrow": "→", "leftarrow": "←", "Rightarrow": "⇒", "implies": "⇒", "iff": "⇔", "Leftrightarrow": "⇔",
-    "leftrightarrow": "↔", "ll": "≪", "gg": "≫", "perp": "⟂", "parallel": "∥", "succeq": "⪰", "preceq": "⪯",
-    "coloneqq": "≔", "gets": "←", "lt": "<", "gt": ">", "simeq": "≃", "cong": "≅", "longmapsto": "↦",
+    "leq": "≤", "le": "≤", "geq": "≥", "ge": "≥", "neq": "≠", "ne": "≠", "approx": "≈", "equiv": "≡",
+    "sim": "~", "propto": "∝", "in": "∈", "notin": "∉", "subset": "⊂", "subseteq": "⊆", "to": "→",
+    "rightarrow": "→", "mapsto": "↦", "longrightarrow": "→", "leftarrow": "←", "Rightarrow": "⇒",
+    "implies": "⇒", "iff": "⇔", "Leftrightarrow": "⇔", "leftrightarrow": "↔", "ll": "≪", "gg": "≫",
+    "perp": "⟂", "parallel": "∥", "succeq": "⪰", "preceq": "⪯", "coloneqq": "≔", "gets": "←", "lt": "<",
+    "gt": ">", "simeq": "≃", "cong": "≅", "longmapsto": "↦",
 }  # fmt: skip
 BINARY = {
-    "times": "×", "cdot": "·", "pm": "±", "mp": "∓", "odot": "⊙", "otimes": "⊗", "oplus": "⊕", "circ": "∘", "ast": "∗",
-    "cup": "∪", "cap": "∩", "setminus": "∖", "wedge": "∧", "vee": "∨", "land": "∧", "lor": "∨", "div": "÷",
-    "bullet": "•",
+    "times": "×", "cdot": "·", "pm": "±", "mp": "∓", "odot": "⊙", "otimes": "⊗", "oplus": "⊕", "circ": "∘",
+    "ast": "∗", "cup": "∪", "cap": "∩", "setminus": "∖", "wedge": "∧", "vee": "∨", "land": "∧", "lor": "∨",
+    "div": "÷", "bullet": "•",
 }  # fmt: skip
 SPACES = {",": " ", ";": " ", ":": " ", " ": " ", "!": "", "thinspace": " "}
 QUADS = {"quad": "   ", "qquad": "     "}
@@ -51,9 +53,11 @@ KINDS = {
 }
 """Commands without arguments, by the kind of box they make."""
 DOUBLE = {"R": "ℝ", "N": "ℕ", "Z": "ℤ", "Q": "ℚ", "C": "ℂ", "E": "𝔼", "P": "ℙ", "1": "𝟙"}
-ACCENTS = {"hat": "\u0302", "widehat": "\u0302", "bar": "\u0304", "tilde": "\u0303", "widetilde": "\u0303"} | {
+ACCENTS = {
+    "hat": "\u0302", "widehat": "\u0302", "bar": "\u0304", "tilde": "\u0303", "widetilde": "\u0303",
     "vec": "\u20d7", "dot": "\u0307", "ddot": "\u0308", "overline": "\u0305",
 }  # fmt: skip
+"""Combining characters, which follow their letter."""
 
 SUPERSCRIPT = dict(
     zip("0123456789+-=()", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾", strict=True),

@@ -1,19 +1,17 @@
 r"""LaTeX formulas as text on a terminal: fractions, matrices, Greek letters, small indices.
 
-What LaTeX has and this does not know is shown by its name; nothing is refused.
+A command that is not known here is shown by its name; no formula is refused.
 """
 
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from vitruvius.render.formula import symbols
+from vitruvius.render.formula import structure, symbols
 from vitruvius.render.formula.boxes import Box, elided, fenced, grid, joined, padded, sign, stacked
 
-TOKEN = re.compile(r"\\[a-zA-Z]+\*?|\\.|\d+(?:\.\d+)?|\s+|.", re.DOTALL)
 SIGNS = {"=": "relation", "<": "relation", ">": "relation", "+": "operator", "-": "operator", ",": "comma"}
 SIGNS |= {"(": "open", "[": "open", ")": "close", "]": "close"}
-OPENERS, CLOSERS = ("{", "\\begin", "\\left"), ("}", "\\end", "\\right")
 FENCES = {"bmatrix": ("[", "]"), "pmatrix": ("(", ")"), "vmatrix": ("|", "|"), "Vmatrix": ("‖", "‖")}
 ALIGNED = ("aligned", "align", "align*", "split", "gathered", "gather*")
 UPRIGHT = ("mathrm", "text", "textbf", "textit", "mathtt", "texttt", "mbox")
@@ -27,18 +25,14 @@ def text(latex: str, width: int = 100) -> str:
     A = ⎡1  1/2⎤,   x₁² ≤ √3
         ⎣0    4⎦
     """
-    lines = [line for part in parts(latex, width) for line in _broken(Reader(part).row(), width)]
+    lines = [line for part in _parts(latex, width) for line in _broken(Reader(part).row(), width)]
     return "\n".join(row.rstrip() for line in lines for row in joined(line).lines)
 
 
-def parts(latex: str, width: int) -> list[str]:
-    r"""A formula cut at spaces of a quad into parts that are not wider than that many columns, where it can be.
-
-    >>> parts(r"a = 1, \quad b = 2, \quad c = 3", 16)
-    ['a = 1, \\quad b = 2,', 'c = 3']
-    """
+def _parts(latex: str, width: int) -> list[str]:
+    """A formula cut at quads into parts that are at most that many columns wide, where it can be."""
     found: list[str] = []
-    for piece in _between_quads(latex):
+    for piece in structure.between_quads(latex):
         longer = rf"{found[-1]} \quad {piece}" if found else piece
         if found and joined(Reader(longer).row()).width <= width:
             found[-1] = longer
@@ -47,20 +41,8 @@ def parts(latex: str, width: int) -> list[str]:
     return found
 
 
-def _between_quads(latex: str) -> list[str]:
-    """The pieces of a formula between quads that stand in no group."""
-    pieces, depth = [""], 0
-    for token in TOKEN.findall(latex):
-        depth += (token in OPENERS) - (token in CLOSERS)
-        if depth == 0 and token in ("\\quad", "\\qquad"):
-            pieces.append("")
-        else:
-            pieces[-1] += token
-    return [piece.strip() for piece in pieces if piece.strip()]
-
-
 def _broken(boxes: Sequence[Box], width: int) -> list[list[Box]]:
-    """One formula in lines that begin with a relation."""
+    """One formula in lines that are at most `width` columns wide where it has relations to begin them."""
     lines: list[list[Box]] = [[]]
     for box in boxes:
         if box.kind == "relation" and joined(lines[-1]).width > 0:
@@ -79,8 +61,8 @@ class Reader:
     """Reads tokens from left to right into boxes."""
 
     def __init__(self, latex: str) -> None:
-        self.tokens: list[str] = TOKEN.findall(latex)
-        self.place = 0
+        self.tokens: list[str] = structure.TOKEN.findall(latex)
+        self.index = 0
         self.depth = 0  # in matrices, indices and fractions: a fraction stays on one line there
         self.commands: dict[str, Callable[[], Box]] = {
             "frac": self._fraction,
@@ -109,7 +91,7 @@ class Reader:
             if token in ("^", "_", "'"):
                 boxes.append(self._indexed(boxes.pop() if boxes else sign("")))
                 continue
-            apart = self.tokens[self.place].isspace()
+            apart = self.tokens[self.index].isspace()
             box = self._box()
             if apart and boxes and boxes[-1].kind == box.kind == "atom" and boxes[-1].flat and box.flat:
                 boxes.append(sign(" ", "space"))
@@ -118,11 +100,11 @@ class Reader:
 
     def _peek(self) -> str:
         """The next token that is not space; empty at the end."""
-        return next((token for token in self.tokens[self.place : self.place + 2] if not token.isspace()), "")
+        return next((token for token in self.tokens[self.index : self.index + 2] if not token.isspace()), "")
 
     def _next(self) -> str:
         token = self._peek()
-        self.place += 1 + (self.place < len(self.tokens) and self.tokens[self.place].isspace())
+        self.index += 1 + (self.index < len(self.tokens) and self.tokens[self.index].isspace())
         return token
 
     def _argument(self) -> Box:
@@ -144,11 +126,11 @@ class Reader:
         """A group in braces as it is written."""
         if self._next() != "{":
             return ""
-        depth, start = 1, self.place
-        while depth and self.place < len(self.tokens):
-            depth += {"{": 1, "}": -1}.get(self.tokens[self.place], 0)
-            self.place += 1
-        return re.sub(r"\\(.)", r"\1", "".join(self.tokens[start : self.place - 1]))
+        depth, start = 1, self.index
+        while depth and self.index < len(self.tokens):
+            depth += {"{": 1, "}": -1}.get(self.tokens[self.index], 0)
+            self.index += 1
+        return re.sub(r"\\(.)", r"\1", "".join(self.tokens[start : self.index - 1]))
 
     def _box(self) -> Box:
         """One atom: a sign, a group or a command with its arguments."""
@@ -198,7 +180,7 @@ class Reader:
         return sign(inner.flat + accent) if len(inner.flat) == 1 else inner
 
     def _braced(self) -> Box:
-        """A brace with its remark: the thing itself, then the remark."""
+        """What stands over or under a brace, with its remark in parentheses behind it."""
         first = self._argument()
         if self._peek() not in ("_", "^"):
             return first

@@ -1,8 +1,10 @@
-"""Figures as PNG files: every kind is drawn, atomically and without global state."""
+"""Figures as PNG files and inline SVG: every kind is drawn, without global state."""
 
 import io
+import re
 from pathlib import Path
 from typing import get_args
+from xml.etree import ElementTree
 
 import pytest
 from PIL import Image
@@ -17,14 +19,15 @@ from vitruvius.core.blocks import (
     Panels,
     Pictures,
     Scatter,
+    Series,
     TransportPlan,
 )
-from vitruvius.render import canvas, png
+from vitruvius.render import figures as drawings
 
 
 def drawn(figure: Figure, folder: Path) -> bytes:
     path = folder / "figure.png"
-    png.draw(figure, path)
+    drawings.write_png(figure, path)
     return path.read_bytes()
 
 
@@ -35,7 +38,7 @@ def test_every_kind_of_figure_has_an_example(figures: list[Figure]) -> None:
 def test_a_figure_is_drawn(figure: Figure, tmp_path: Path) -> None:
     picture = Image.open(io.BytesIO(drawn(figure, tmp_path)))
     assert picture.format == "PNG"
-    assert 150 <= min(picture.size) <= max(picture.size) <= 15 * png.DPI
+    assert 150 <= min(picture.size) <= max(picture.size) <= 15 * drawings.DPI
     assert len(set(picture.convert("L").tobytes())) > 5  # more than paper and one ink
     assert [path.name for path in tmp_path.iterdir()] == ["figure.png"]
 
@@ -48,7 +51,7 @@ def test_the_same_figure_gives_the_same_bytes_and_other_data_another_picture(
 
 
 def test_whole_numbers_are_marked_at_whole_numbers(lines: Lines) -> None:
-    with canvas.painted(lines) as picture:
+    with drawings.drawn(lines) as picture:
         assert all(float(tick).is_integer() for tick in picture.axes[0].get_xticks())
 
 
@@ -75,8 +78,6 @@ def test_any_name_is_only_a_name(name: str, lines: Lines, tmp_path: Path) -> Non
 
 
 def test_zeros_on_a_logarithmic_axis_are_left_out(tmp_path: Path) -> None:
-    from vitruvius.core.blocks import Series
-
     curve = Series(name="", x=(0, 1, 2), y=(0, 0, 1))
     drawn(Lines(title="", series=(curve,), x_label="", y_label="", log_x=True, log_y=True), tmp_path)
 
@@ -92,3 +93,34 @@ def test_the_callers_settings_are_left_alone(heatmap: Heatmap, tmp_path: Path) -
     drawn(heatmap, tmp_path)
     assert settings() == before
     assert Gcf.figs == {}  # pyplot, where somebody uses it, knows nothing of our figures
+
+
+def test_a_logarithmic_scatter_has_logarithmic_axes_with_plain_numbers() -> None:
+    points = Scatter(title="", x=(1, 1e6), y=(1, 2), names=(), x_label="", y_label="", log_x=True)
+    with drawings.drawn(points) as picture:
+        axes = picture.axes[0]
+        assert (axes.get_xscale(), axes.get_yscale()) == ("log", "linear")
+        labels = [label.get_text() for label in axes.get_xticklabels()]
+        assert {"1", "1000", "10k", "1M"} <= set(labels)
+
+
+def test_an_svg_is_well_formed_and_loads_nothing(figure: Figure) -> None:
+    drawing = drawings.svg(figure, "m-")
+    root = ElementTree.fromstring(drawing.replace("xlink:href", "href"))
+    targets = [value for part in root.iter() for key, value in part.attrib.items() if key.endswith("href")]
+    assert all(target.startswith(("#m-", "data:image/png")) for target in targets)
+    assert "<script" not in drawing
+    assert drawings.INK not in drawing
+    assert "currentColor" in drawing
+
+
+def test_ids_of_an_svg_carry_the_prefix_and_references_follow_them(heatmap: Heatmap) -> None:
+    ids = [set(re.findall(r'\bid="([^"]*)"', drawings.svg(heatmap, prefix))) for prefix in ("f1-", "f2-")]
+    assert not ids[0] & ids[1]
+    used = re.findall(r'href="#([^"]*)"|url\(#([^)]*)\)', drawings.svg(heatmap, "f1-"))
+    assert {a or b for a, b in used} <= ids[0]
+
+
+def test_a_title_cannot_leave_its_attribute(heatmap: Heatmap) -> None:
+    drawing = drawings.svg(heatmap.model_copy(update={"title": '"><script>alert(1)</script>'}))
+    assert "<script" not in drawing

@@ -1,0 +1,43 @@
+"""One description of a plot for both plotting libraries."""
+
+import pytest
+
+from vitruvius.core.blocks import Lines, Scatter, Series
+from vitruvius.render import figures, interactive, plots
+
+
+def curves(count: int) -> Lines:
+    series = tuple(Series(name=str(index), x=(1, 2), y=(1, 10)) for index in range(count))
+    return Lines(title="", series=series, x_label="epoch", y_label="loss", log_y=True)
+
+
+def test_no_two_of_many_curves_look_alike() -> None:
+    layers = plots.describe(curves(20)).layers
+    assert len({(layer.colour, layer.dash) for layer in layers}) == 20
+
+
+def test_an_axis_without_positive_values_is_not_logarithmic() -> None:
+    points = Scatter(title="", x=(-1, 0), y=(1, 2), names=(), x_label="", y_label="", log_x=True, log_y=True)
+    plot = plots.describe(points)
+    assert (plot.x.log, plot.y.log) == (False, True)
+
+
+def test_only_whole_numbers_ask_for_whole_ticks() -> None:
+    plot = plots.describe(curves(1))
+    assert plot.x.whole
+    half = Lines(title="", series=(Series(name="", x=(0.5,), y=(1,)),), x_label="", y_label="")
+    assert not plots.describe(half).x.whole
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_both_libraries_use_its_colours_labels_and_scales(log: bool) -> None:
+    figure = curves(2).model_copy(update={"log_x": log})
+    element = interactive.element(figure, "plot")
+    with figures.drawn(figure) as picture:
+        axes = picture.axes[0]
+        assert [line.get_color() for line in axes.lines] == list(plots.COLOURS[:2])
+        assert (axes.get_xscale(), axes.get_yscale()) == ("log" if log else "linear", "log")
+        assert (axes.get_xlabel(), axes.get_ylabel()) == ("epoch", "loss")
+    assert all(f'"color":"{colour}"' in element for colour in plots.COLOURS[:2])
+    assert element.count('"type":"log"') == 1 + log
+    assert '"text":"epoch"' in element

@@ -1,0 +1,32 @@
+"""The cells of a table as text, and which columns are set flush right."""
+
+from vitruvius.core.blocks import Cell, Table
+
+
+def cell(value: Cell) -> str:
+    """A table cell as text: four significant digits, thousands separated by commas, empty for None.
+
+    >>> cell(892938), cell(0.123456), cell(12345.678), cell(None), cell("x")
+    ('892,938', '0.1235', '12,346', '', 'x')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"
+    return value
+
+
+def lines(table: Table) -> list[tuple[str, ...]]:
+    """The names of the columns, then each row, all as text."""
+    return [table.columns, *(tuple(map(cell, row)) for row in table.rows)]
+
+
+def numeric(table: Table) -> list[bool]:
+    """For each column whether it holds numbers only: such columns are set flush right."""
+    columns = ([row[index] for row in table.rows] for index in range(len(table.columns)))
+    present = [[value for value in column if value is not None] for column in columns]
+    return [bool(column) and all(isinstance(value, int | float) for value in column) for column in present]

@@ -1,0 +1,109 @@
+"""Figures as PNG files and as inline SVG, drawn by matplotlib without pyplot's global state."""
+
+import html
+import io
+import logging
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vitruvius.core import files
+from vitruvius.core.blocks import Figure, Panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
+    from matplotlib.figure import FigureBase
+
+DPI = 150
+INK = "#1b1f24"
+"""The colour of text and axes; inline SVG puts the page's own text colour in its place."""
+SETTINGS: Any = {  # matplotlib types its 300 keys one by one
+    "font.size": 9,
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "text.parse_math": False,  # a dollar sign in a name is a dollar sign
+    "text.color": INK,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.titlesize": 11,
+    "figure.titlesize": 12,
+    "axes.titlelocation": "left",
+    "axes.titlepad": 10,
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "grid.color": "#8b949e",
+    "grid.alpha": 0.3,
+    "grid.linewidth": 0.6,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 4.5,
+    "legend.frameon": False,
+    "savefig.bbox": "tight",
+    "savefig.pad_inches": 0.12,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "vitruvius",
+}
+SVG_SIZE = re.compile(r'<svg xmlns:xlink="[^"]*" width="([^"]*)" height="[^"]*"')
+SVG_IDS = re.compile(r'(\bid="|href="#|url\(#)')
+
+
+def write_png(figure: Figure, path: Path) -> None:
+    """Write a figure as a PNG file on white, atomically."""
+    content = io.BytesIO()
+    with drawn(figure) as canvas:
+        # No metadata: the same figure gives the same bytes whichever version of matplotlib draws it.
+        canvas.savefig(content, format="png", dpi=DPI, facecolor="white", metadata={"Software": None})
+    files.write(path, content.getvalue())
+
+
+def svg(figure: Figure, prefix: str = "") -> str:
+    """A figure as an `<svg>` element that takes the colour of the text around it.
+
+    All its ids begin with `prefix`, so that two figures of one page never share an id.
+    """
+    content = io.StringIO()
+    with drawn(figure) as canvas:
+        canvas.savefig(content, format="svg", dpi=DPI, metadata={"Date": None, "Creator": None})
+    element = content.getvalue()
+    element = element[element.index("<svg") :].replace(INK, "currentColor")
+    element = re.sub(r"<metadata>.*?</metadata>\s*", "", element, count=1, flags=re.DOTALL)
+    element = SVG_IDS.sub(rf"\g<1>{prefix}", element)
+    opening = f'<svg role="img" aria-label="{html.escape(figure.title)}"'
+    return SVG_SIZE.sub(lambda size: f'{opening} style="max-width:{size[1]}"', element, count=1).strip()
+
+
+@contextmanager
+def drawn(figure: Figure) -> "Iterator[Canvas]":
+    """The figure drawn by matplotlib, while the settings hold that it must also be saved with."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure as Canvas
+
+    from vitruvius.render import charts, diagrams
+
+    # matplotlib logs that it builds its font cache, which no user of ours needs to know.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
+    with rc_context(SETTINGS), warnings.catch_warnings():
+        # A name in a script that the font lacks shows as boxes.
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
+        canvas = Canvas(layout="constrained", facecolor="none")
+        canvas.set_size_inches(*_draw(figure, canvas, {**charts.DRAW, **diagrams.DRAW}))
+        yield canvas
+
+
+def _draw(figure: Figure, canvas: "FigureBase", draw: dict[type, Any]) -> tuple[float, float]:
+    """Draw onto a canvas or a part of one; returns its width and height in inches."""
+    if not isinstance(figure, Panels):
+        return draw[type(figure)](figure, canvas)
+    columns = max(1, min(figure.columns, len(figure.figures)))
+    rows = max(1, -(-len(figure.figures) // columns))
+    parts = canvas.subfigures(rows, columns, squeeze=False).flat
+    sizes = [_draw(panel, part, draw) for panel, part in zip(figure.figures, parts, strict=False)]
+    widths, heights = zip(*sizes, strict=True) if sizes else ((4.0,), (1.0,))
+    canvas.suptitle(figure.title, x=0.01, ha="left")
+    return columns * max(widths), rows * max(heights) + 0.3

@@ -1,0 +1,75 @@
+r"""Blocks as a LaTeX document. TeX breaks the formulas: they are set as paragraphs.
+
+Inside a paragraph TeX breaks a formula after a relation, or where a `\quad` stood. What it cannot break (a
+matrix, a table, a picture) is shrunk to the line where it is wider.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+from vitruvius.core.blocks import Block, Formula, Table, Text
+from vitruvius.render import cells
+from vitruvius.render.formula import structure
+
+PREAMBLE = Path(__file__).parent / "templates" / "preamble.tex"
+MATHS = {"×": r"\times", "≤": r"\leq", "≥": r"\geq", "≈": r"\approx", "→": r"\to", "∞": r"\infty", "−": "-"}
+SPECIAL = str.maketrans(
+    {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}"}
+    | {">": r"\textgreater{}", "|": r"\textbar{}"}
+    | {sign: f"\\{sign}" for sign in "&%$#_{}"}
+    | {sign: f"${command}$" for sign, command in MATHS.items()}
+)
+
+
+def document(title: str, blocks: Iterable[Block], pictures: Sequence[str] = ()) -> str:
+    """Blocks as a document that compiles; `pictures` are the files that hold their figures, in order."""
+    opening = f"{_preamble()}\\begin{{document}}\n\\section*{{{escape(title)}}}\n\n"
+    return f"{opening}{body(blocks, pictures)}\n\\end{{document}}\n"
+
+
+def body(blocks: Iterable[Block], pictures: Sequence[str] = ()) -> str:
+    """Blocks as the body of a LaTeX document."""
+    files = iter(pictures)
+    return "\n\n".join(filter(None, (_block(block, files) for block in blocks))) + "\n"
+
+
+def escape(text: str) -> str:
+    """Text in which LaTeX sees nothing special.
+
+    >>> escape("50 % of a_b")
+    '50 \\\\% of a\\\\_b'
+    """
+    return text.translate(SPECIAL)
+
+
+@cache
+def _preamble() -> str:
+    return PREAMBLE.read_text(encoding="utf-8")
+
+
+def _block(block: Block, pictures: Iterator[str]) -> str:
+    if isinstance(block, Text):
+        text = escape(block.text)
+        return f"\\subsection*{{{text}}}" if block.style == "title" else text
+    if isinstance(block, Formula):
+        return f"\\begin{{formula}}\n{_formula(block.latex)}\n\\end{{formula}}"
+    if isinstance(block, Table):
+        sides = "".join("r" if numeric else "l" for numeric in cells.numeric(block))
+        head, *rows = (" & ".join(map(escape, line)) + r" \\" for line in cells.lines(block))
+        grid = "\n".join([f"\\begin{{tabular}}{{{sides}}}", head, r"\hline", *rows, r"\end{tabular}"])
+        return "\n\n".join(filter(None, [escape(block.title), f"\\fit{{{grid}}}", escape(block.note)]))
+    file = next(pictures, "")
+    return f"\\begin{{center}}\n\\fit{{\\includegraphics{{{file}}}}}\n\\end{{center}}" if file else ""
+
+
+def _formula(latex: str) -> str:
+    """The parts between quads as formulas of a paragraph, their matrices in boxes that shrink to the line."""
+    parts = []
+    for part in structure.between_quads(latex):
+        wrapped = (
+            rf"\fit{{$\displaystyle {piece}$}}" if structure.is_group(piece) else piece
+            for piece in structure.pieces(part)
+        )
+        parts.append(rf"$\displaystyle {''.join(wrapped)}$")
+    return " \\quad\n".join(parts)

@@ -1,0 +1,79 @@
+"""Curves and points with colours, marks and scales chosen: what matplotlib and plotly both draw.
+
+The colours can be told apart by colour-blind eyes (Okabe and Ito 2008).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import cycle
+
+from vitruvius.core.blocks import Lines, Scatter
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")
+DASHES = ("solid", "dashed", "dashdot", "dotted")
+"""Matplotlib's names: once all colours are used, the next curves are dashed."""
+FEW_POINTS = 40
+"""Points up to which a curve marks each of them."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The label of an axis, and whether its scale is logarithmic."""
+
+    label: str
+    log: bool
+    whole: bool
+    """All values are whole numbers, such as epochs: no tick stands between them."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One curve with the band around it, or a set of points without a line."""
+
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    colour: str
+    name: str = ""
+    low: tuple[float, ...] = ()
+    high: tuple[float, ...] = ()
+    dash: str = ""
+    """Empty for points without a line."""
+    marked: bool = True
+    """Whether a curve marks its points."""
+    point_names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Everything a plotting library needs to know."""
+
+    title: str
+    x: Axis
+    y: Axis
+    layers: tuple[Layer, ...]
+
+
+def describe(figure: Lines | Scatter) -> Plot:
+    """Choose colours, dashes and scales; zeros and negative values are left out of a logarithmic axis."""
+    layers = (_points(figure),) if isinstance(figure, Scatter) else tuple(_curves(figure))
+    x = _axis(figure.x_label, figure.log_x, (value for layer in layers for value in layer.x))
+    y = _axis(figure.y_label, figure.log_y, (value for layer in layers for value in layer.y))
+    return Plot(figure.title, x, y, layers)
+
+
+def _axis(label: str, log: bool, values: Iterable[float]) -> Axis:
+    known = list(values)
+    whole = all(float(value).is_integer() for value in known)
+    return Axis(label, log and any(value > 0 for value in known), whole)
+
+
+def _points(figure: Scatter) -> Layer:
+    return Layer(figure.x, figure.y, COLOURS[0], point_names=figure.names)
+
+
+def _curves(figure: Lines) -> Iterable[Layer]:
+    dashes = (dash for dash in cycle(DASHES) for _ in COLOURS)
+    for series, colour, dash in zip(figure.series, cycle(COLOURS), dashes, strict=False):
+        band = (series.low, series.high) if series.low and series.high else ((), ())
+        marked = len(series.x) <= FEW_POINTS
+        yield Layer(series.x, series.y, colour, series.name, *band, dash=dash, marked=marked)

@@ -1,0 +1,62 @@
+"""Blocks on a terminal, drawn by rich; a formula is broken to fit the terminal's columns."""
+
+import textwrap
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from vitruvius.core.blocks import Block, Formula, Table, Text
+from vitruvius.render import cells
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+STYLES = {
+    "plain": "",
+    "title": "bold",
+    "note": "dim",
+    "warning": "yellow",
+    "error": "bold red",
+    "good": "green",
+}
+FORMULA_WIDTH = 100
+"""Columns beyond which a formula is broken even where the terminal is wider."""
+
+
+def show(blocks: Iterable[Block], console: "Console") -> None:
+    """Print blocks on a console; figures are left out (they are written to files)."""
+    from rich.text import Text as Styled
+
+    for block in blocks:
+        if isinstance(block, Text):
+            # Text of several lines is a document: its lines are not folded.
+            console.print(Styled(block.text, style=STYLES[block.style]), soft_wrap="\n" in block.text)
+        elif isinstance(block, Formula):
+            console.print(Styled(_formula(block.latex, console), style="cyan"), soft_wrap=True)
+        elif isinstance(block, Table):
+            _table(block, console)
+
+
+def _formula(latex: str, console: "Console") -> str:
+    """A formula as indented lines of text, or as LaTeX where the terminal's encoding is not Unicode."""
+    from vitruvius.render.formula import typeset
+
+    readable = console.encoding.startswith("utf")
+    lines = typeset.text(latex, min(console.width - 5, FORMULA_WIDTH)) if readable else latex
+    return textwrap.indent(lines, "    ")
+
+
+def _table(table: Table, console: "Console") -> None:
+    from rich import box
+    from rich.table import Table as Grid
+    from rich.text import Text as Styled
+
+    grid = Grid(title=table.title or None, caption=table.note or None, box=box.SIMPLE_HEAD)
+    grid.title_justify = grid.caption_justify = "left"
+    names, *rows = cells.lines(table)
+    for index, (name, numeric) in enumerate(zip(names, cells.numeric(table), strict=True)):
+        grid.add_column(
+            name, justify="right" if numeric else "left", no_wrap=numeric or index == 0, overflow="fold"
+        )
+    for row in rows:
+        grid.add_row(*map(Styled, row))
+    console.print(grid)
