@@ -19,36 +19,8 @@ if TYPE_CHECKING:
 
 DPI = 150
 INK = "#1b1f24"
-"""The colour of text and axes; inline SVG puts the page's own text colour in its place."""
-SETTINGS: Any = {  # matplotlib types its 300 keys one by one
-    "font.size": 9,
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],
-    "text.parse_math": False,  # a dollar sign in a name is a dollar sign
-    "text.color": INK,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "axes.titlesize": 11,
-    "figure.titlesize": 12,
-    "axes.titlelocation": "left",
-    "axes.titlepad": 10,
-    "axes.linewidth": 0.8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "grid.color": "#8b949e",
-    "grid.alpha": 0.3,
-    "grid.linewidth": 0.6,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "lines.linewidth": 1.8,
-    "lines.markersize": 4.5,
-    "legend.frameon": False,
-    "savefig.bbox": "tight",
-    "savefig.pad_inches": 0.12,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "vitruvius",
-}
+"""The colour of text and axes in the style file; inline SVG has the page's own text colour instead."""
+STYLE = Path(__file__).parent / "templates" / "figures.mplstyle"
 SVG_SIZE = re.compile(r'<svg xmlns:xlink="[^"]*" width="([^"]*)" height="[^"]*"')
 SVG_IDS = re.compile(r'(\bid="|href="#|url\(#)')
 
@@ -81,14 +53,15 @@ def svg(figure: Figure, prefix: str = "") -> str:
 @contextmanager
 def drawn(figure: Figure) -> "Iterator[Canvas]":
     """The figure drawn by matplotlib, while the settings hold that it must also be saved with."""
-    from matplotlib import rc_context
+    from matplotlib import rc_context, rc_params_from_file
     from matplotlib.figure import Figure as Canvas
 
     from vitruvius.render import charts, diagrams
 
     # matplotlib logs that it builds its font cache, which no user of ours needs to know.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
-    with rc_context(SETTINGS), warnings.catch_warnings():
+    settings = rc_params_from_file(STYLE, use_default_template=False)
+    with rc_context(settings), warnings.catch_warnings():
         # A name in a script that the font lacks shows as boxes.
         warnings.filterwarnings("ignore", message="Glyph .* missing")
         canvas = Canvas(layout="constrained", facecolor="none")

@@ -5,7 +5,6 @@ matrix, a table, a picture) is shrunk to the line where it is wider.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
 from pathlib import Path
 
 from vitruvius.core.blocks import Block, Formula, Table, Text
@@ -24,7 +23,7 @@ SPECIAL = str.maketrans(
 
 def document(title: str, blocks: Iterable[Block], pictures: Sequence[str] = ()) -> str:
     """Blocks as a document that compiles; `pictures` are the files that hold their figures, in order."""
-    opening = f"{_preamble()}\\begin{{document}}\n\\section*{{{escape(title)}}}\n\n"
+    opening = f"{PREAMBLE.read_text(encoding='utf-8')}\\begin{{document}}\n\\section*{{{escape(title)}}}\n\n"
     return f"{opening}{body(blocks, pictures)}\n\\end{{document}}\n"
 
 
@@ -41,11 +40,6 @@ def escape(text: str) -> str:
     '50 \\\\% of a\\\\_b'
     """
     return text.translate(SPECIAL)
-
-
-@cache
-def _preamble() -> str:
-    return PREAMBLE.read_text(encoding="utf-8")
 
 
 def _block(block: Block, pictures: Iterator[str]) -> str:
@@ -67,9 +61,9 @@ def _formula(latex: str) -> str:
     """The parts between quads as formulas of a paragraph, their matrices in boxes that shrink to the line."""
     parts = []
     for part in structure.between_quads(latex):
-        wrapped = (
-            rf"\fit{{$\displaystyle {piece}$}}" if structure.is_group(piece) else piece
-            for piece in structure.pieces(part)
-        )
-        parts.append(rf"$\displaystyle {''.join(wrapped)}$")
+        pieces = structure.pieces(part)
+        for index, piece in enumerate(pieces):
+            if piece.startswith(("\\begin", "\\left")):
+                pieces[index] = rf"\fit{{$\displaystyle {piece}$}}"
+        parts.append(rf"$\displaystyle {''.join(pieces)}$")
     return " \\quad\n".join(parts)

@@ -10,7 +10,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from vitruvius.core.blocks import Block, Formula, Lines, Scatter, Table, Text
-from vitruvius.render import cells, figures, interactive, mathml
+from vitruvius.render import cells, figures, mathml
+from vitruvius.render.interactive import element as interactive_element
+from vitruvius.render.interactive import script as plotly_script
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -28,13 +30,14 @@ def page(
     holds, with `JSON.parse(document.getElementById("data").textContent)`.
     """
     elements = list(_elements(blocks, "", interactive))
-    return _page(title, elements, [], interactive, script, data)
+    shown = {"interactive": interactive, "script": script, "data": data}
+    return _rendered("page.html", title=title, elements=elements, plotly=plotly_script, **shown)
 
 
 def book(title: str, parts: Mapping[str, Mapping[str, Iterable[Block]]]) -> str:
     """One page of many: the chapters of each part by name, with a table of contents beside them."""
     chapters = [(part, [_chapter(*chapter) for chapter in named.items()]) for part, named in parts.items()]
-    return _page(title, [], chapters)
+    return _rendered("page.html", title=title, parts=chapters)
 
 
 def fragment(blocks: Iterable[Block]) -> str:
@@ -42,26 +45,7 @@ def fragment(blocks: Iterable[Block]) -> str:
     shown = list(blocks)
     # Ids must differ from those of other fragments in the same notebook.
     prefix = "v" + hashlib.sha256(repr(shown).encode()).hexdigest()[:12]
-    return _templates().get_template("fragment.html").render(elements=list(_elements(shown, prefix)))
-
-
-def _page(
-    title: str,
-    elements: list[Element],
-    parts: list[tuple[str, list[dict[str, Any]]]],
-    with_plotly: bool = False,
-    script: str = "",
-    data: Any = None,
-) -> str:
-    return _templates().get_template("page.html").render(
-        title=title,
-        elements=elements,
-        parts=parts,
-        scripts=with_plotly or bool(script),
-        plotly=interactive.script() if with_plotly else "",
-        script=script,
-        data=data,
-    )  # fmt: skip
+    return _rendered("fragment.html", elements=list(_elements(shown, prefix)))
 
 
 @cache
@@ -69,6 +53,10 @@ def _templates() -> "Environment":
     from jinja2 import Environment, PackageLoader
 
     return Environment(loader=PackageLoader("vitruvius.render"), autoescape=True, keep_trailing_newline=True)
+
+
+def _rendered(template: str, **content: Any) -> str:
+    return _templates().get_template(template).render(content)
 
 
 def _chapter(name: str, blocks: Iterable[Block]) -> dict[str, Any]:
@@ -88,7 +76,7 @@ def _elements(blocks: Iterable[Block], prefix: str, with_plotly: bool = False) -
             named = {"title": block.title, "note": block.note}
             yield "table", {**named, "lines": cells.lines(block), "numeric": cells.numeric(block)}
         elif with_plotly and isinstance(block, Lines | Scatter):
-            yield "figure", interactive.element(block, f"{prefix}plot{number}")
+            yield "figure", interactive_element(block, f"{prefix}plot{number}")
         else:
             yield "figure", figures.svg(block, f"{prefix}f{number}-")
 

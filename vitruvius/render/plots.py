@@ -3,11 +3,10 @@
 The colours can be told apart by colour-blind eyes (Okabe and Ito 2008).
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import cycle
 
-from vitruvius.core.blocks import Lines, Scatter
+from vitruvius.core.blocks import Lines, Scatter, Series
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")
 DASHES = ("solid", "dashed", "dashdot", "dotted")
@@ -50,30 +49,27 @@ class Plot:
     title: str
     x: Axis
     y: Axis
-    layers: tuple[Layer, ...]
+    layers: list[Layer]
 
 
 def describe(figure: Lines | Scatter) -> Plot:
     """Choose colours, dashes and scales; zeros and negative values are left out of a logarithmic axis."""
-    layers = (_points(figure),) if isinstance(figure, Scatter) else tuple(_curves(figure))
-    x = _axis(figure.x_label, figure.log_x, (value for layer in layers for value in layer.x))
-    y = _axis(figure.y_label, figure.log_y, (value for layer in layers for value in layer.y))
+    if isinstance(figure, Scatter):
+        layers = [Layer(figure.x, figure.y, COLOURS[0], point_names=figure.names)]
+    else:
+        looks = zip(cycle(COLOURS), (dash for dash in cycle(DASHES) for _ in COLOURS), strict=False)
+        layers = [_curve(series, *look) for series, look in zip(figure.series, looks, strict=False)]
+    x = _axis(figure.x_label, figure.log_x, [value for layer in layers for value in layer.x])
+    y = _axis(figure.y_label, figure.log_y, [value for layer in layers for value in layer.y])
     return Plot(figure.title, x, y, layers)
 
 
-def _axis(label: str, log: bool, values: Iterable[float]) -> Axis:
-    known = list(values)
-    whole = all(float(value).is_integer() for value in known)
-    return Axis(label, log and any(value > 0 for value in known), whole)
+def _axis(label: str, log: bool, values: list[float]) -> Axis:
+    whole = all(float(value).is_integer() for value in values)
+    return Axis(label, log and any(value > 0 for value in values), whole)
 
 
-def _points(figure: Scatter) -> Layer:
-    return Layer(figure.x, figure.y, COLOURS[0], point_names=figure.names)
-
-
-def _curves(figure: Lines) -> Iterable[Layer]:
-    dashes = (dash for dash in cycle(DASHES) for _ in COLOURS)
-    for series, colour, dash in zip(figure.series, cycle(COLOURS), dashes, strict=False):
-        band = (series.low, series.high) if series.low and series.high else ((), ())
-        marked = len(series.x) <= FEW_POINTS
-        yield Layer(series.x, series.y, colour, series.name, *band, dash=dash, marked=marked)
+def _curve(series: Series, colour: str, dash: str) -> Layer:
+    band = (series.low, series.high) if series.low and series.high else ((), ())
+    marked = len(series.x) <= FEW_POINTS
+    return Layer(series.x, series.y, colour, series.name, *band, dash=dash, marked=marked)

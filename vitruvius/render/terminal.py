@@ -10,14 +10,8 @@ from vitruvius.render import cells
 if TYPE_CHECKING:
     from rich.console import Console
 
-STYLES = {
-    "plain": "",
-    "title": "bold",
-    "note": "dim",
-    "warning": "yellow",
-    "error": "bold red",
-    "good": "green",
-}
+STYLES = {"plain": "", "title": "bold", "note": "dim", "good": "green"}
+STYLES |= {"warning": "yellow", "error": "bold red"}
 FORMULA_WIDTH = 100
 """Columns beyond which a formula is broken even where the terminal is wider."""
 
@@ -54,9 +48,8 @@ def _table(table: Table, console: "Console") -> None:
     grid.title_justify = grid.caption_justify = "left"
     names, *rows = cells.lines(table)
     for index, (name, numeric) in enumerate(zip(names, cells.numeric(table), strict=True)):
-        grid.add_column(
-            name, justify="right" if numeric else "left", no_wrap=numeric or index == 0, overflow="fold"
-        )
+        grid.add_column(name, no_wrap=numeric or index == 0, overflow="fold")
+        grid.columns[-1].justify = "right" if numeric else "left"
     for row in rows:
         grid.add_row(*map(Styled, row))
     console.print(grid)

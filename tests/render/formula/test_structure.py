@@ -40,12 +40,6 @@ def test_a_relation_begins_a_part_and_the_first_part_is_never_empty() -> None:
 def test_a_group_is_one_piece_with_its_name_or_delimiter() -> None:
     assert structure.pieces(rf"{MATRIX}^T") == [MATRIX, "^", "T"]
     assert structure.pieces(r"\left[ 1 \right )x") == [r"\left[ 1 \right )", "x"]
-    assert [structure.is_group(piece) for piece in (MATRIX, r"\left( x \right)", "x", "{x}")] == [
-        True,
-        True,
-        False,
-        False,
-    ]
 
 
 @given(st.text(alphabet=r"\{}[]()^_&'abfracleqightnd 12=+-,", max_size=40))

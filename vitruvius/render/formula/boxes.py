@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections.abc import Sequence
-from itertools import zip_longest
+from itertools import cycle, zip_longest
 from typing import NamedTuple
 
 WIDE, HIGH = 12, 16
@@ -94,16 +94,11 @@ def grid(rows: Sequence[Sequence[Box]], sides: str, gap: str) -> Box:
     widths = [max(box.width for box in column) for column in zip_longest(*rows, fillvalue=sign(""))]
     lines: list[str] = []
     for row in rows:
-        cells = [
-            Box(
-                tuple(padded(line, widths[index], sides[index % len(sides)]) for line in box.lines),
-                box.base,
-                "space",
-            )
-            for index, box in enumerate(row)
-        ]
-        spaced = [part for cell in cells for part in (sign(gap, "space"), cell)][1:]
-        lines += joined(spaced).lines
+        spaced: list[Box] = []
+        for box, width, side in zip(row, widths, cycle(sides), strict=False):
+            cell = Box(tuple(padded(line, width, side) for line in box.lines), box.base, "space")
+            spaced += [sign(gap, "space"), cell]
+        lines += joined(spaced[1:]).lines
     return Box(tuple(lines) or ("",), max(len(lines) - 1, 0) // 2)
 
 

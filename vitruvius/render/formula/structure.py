@@ -43,11 +43,6 @@ def before_relations(latex: str) -> list[str]:
     return parts
 
 
-def is_group(piece: str) -> bool:
-    """Whether a piece is a matrix, a list of cases, or what stands between stretched delimiters."""
-    return piece.startswith(("\\begin", "\\left"))
-
-
 def pieces(latex: str) -> list[str]:
     r"""The tokens that stand in no group, and each whole group as one piece.
 

@@ -34,23 +34,11 @@ BINARY = {
 }  # fmt: skip
 SPACES = {",": " ", ";": " ", ":": " ", " ": " ", "!": "", "thinspace": " "}
 QUADS = {"quad": "   ", "qquad": "     "}
-NAMES = {
-    name: name
-    for name in ("log", "ln", "exp", "max", "min", "sup", "inf", "lim", "arg", "sin", "cos", "tanh")
-}
-NAMES |= {name: name for name in ("tan", "sinh", "cosh", "det", "dim", "ker", "Pr", "argmax", "argmin")}
-NAMES |= {"sum": "Σ", "prod": "Π"}
-KINDS = {
-    "atom": ORDINARY,
-    "relation": RELATIONS,
-    "operator": BINARY,
-    "open": OPENING,
-    "close": CLOSING,
-    "bar": BARS,
-    "name": NAMES,
-    "space": SPACES,
-    "quad": QUADS,
-}
+NAMES = {name: name for name in ("log", "ln", "exp", "max", "min", "sup", "inf", "lim", "arg", "sin", "cos")}
+NAMES |= {name: name for name in ("tan", "tanh", "sinh", "cosh", "det", "dim", "ker", "Pr")}
+NAMES |= {"argmax": "argmax", "argmin": "argmin", "sum": "Σ", "prod": "Π"}
+KINDS = {"atom": ORDINARY, "relation": RELATIONS, "operator": BINARY, "open": OPENING, "close": CLOSING}
+KINDS |= {"bar": BARS, "name": NAMES, "space": SPACES, "quad": QUADS}
 """Commands without arguments, by the kind of box they make."""
 DOUBLE = {"R": "ℝ", "N": "ℕ", "Z": "ℤ", "Q": "ℚ", "C": "ℂ", "E": "𝔼", "P": "ℙ", "1": "𝟙"}
 ACCENTS = {

@@ -15,6 +15,7 @@ SIGNS |= {"(": "open", "[": "open", ")": "close", "]": "close"}
 FENCES = {"bmatrix": ("[", "]"), "pmatrix": ("(", ")"), "vmatrix": ("|", "|"), "Vmatrix": ("‖", "‖")}
 ALIGNED = ("aligned", "align", "align*", "split", "gathered", "gather*")
 UPRIGHT = ("mathrm", "text", "textbf", "textit", "mathtt", "texttt", "mbox")
+TRANSPARENT = ("mathbf", "boldsymbol", "mathcal", "bm", "mathit", "mathsf", "boxed")
 INVISIBLE = ("displaystyle", "textstyle", "limits", "nolimits", "right", "bigr", "Bigr", "biggr")
 
 
@@ -65,22 +66,16 @@ class Reader:
         self.index = 0
         self.depth = 0  # in matrices, indices and fractions: a fraction stays on one line there
         self.commands: dict[str, Callable[[], Box]] = {
-            "frac": self._fraction,
-            "tfrac": self._fraction,
-            "dfrac": self._fraction,
+            **dict.fromkeys(("frac", "tfrac", "dfrac"), self._fraction),
             "sqrt": self._root,
             "left": self._fence,
             "begin": self._environment,
-            "underbrace": self._braced,
-            "overbrace": self._braced,
+            **dict.fromkeys(("underbrace", "overbrace"), self._braced),
             "mathbb": lambda: sign("".join(symbols.DOUBLE.get(letter, letter) for letter in self._words())),
-            "operatorname": lambda: sign(self._words(), "name"),
-            "operatorname*": lambda: sign(self._words(), "name"),
+            **dict.fromkeys(("operatorname", "operatorname*"), lambda: sign(self._words(), "name")),
             **dict.fromkeys(UPRIGHT, lambda: sign(self._words())),
             **dict.fromkeys(INVISIBLE, lambda: sign("", "space")),
-            **dict.fromkeys(
-                ("mathbf", "boldsymbol", "mathcal", "bm", "mathit", "mathsf", "boxed"), self._argument
-            ),
+            **dict.fromkeys(TRANSPARENT, self._argument),
             **{name: partial(self._accented, accent) for name, accent in symbols.ACCENTS.items()},
         }
 
@@ -158,11 +153,9 @@ class Reader:
             degree = _script("", joined(self.row("]")).flat)
             self._next()
         inner = self._inner()
-        return (
-            sign(f"{degree}√{_grouped(inner.flat)}")
-            if inner.flat
-            else joined([sign("√"), fenced(inner, "(", ")")])
-        )
+        if inner.flat:
+            return sign(f"{degree}√{_grouped(inner.flat)}")
+        return joined([sign("√"), fenced(inner, "(", ")")])
 
     def _fence(self) -> Box:
         left = self._delimiter()
