@@ -28,9 +28,7 @@ class Config(config.RunConfig, ClassifierSettings):
     """What is trained, on what, and how."""
 
     takes: ClassVar[tuple[str, ...]] = (*config.RunConfig.takes, "allow_inexact")
-    short: ClassVar[tuple[str, ...]] = (
-        *("data", "arch", "set", "epochs", "batch", "lr", "optimiser", "init", "seed", "doctor"),
-    )
+    short = ("data", "arch", "set", "epochs", "batch", "lr", "optimiser", "init", "seed", "doctor")
     group: ClassVar[str] = "run"
     doctor: bool = False
     """Watch this training like `doctor run` a script; exit code 1 on a proven bug. Turns --compile off."""
@@ -60,19 +58,15 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         config = recorded.model_copy(update={"doctor": config.doctor})
         data, arch = prepared or classifier.prepare(config)
         threads = device.set_threads(config.threads)
-        config = config.model_copy(
-            update={
-                "compile": _compile(config, cost.cost(arch).macs * len(data.train) * config.epochs, folder),
-                "precision": device.choose_precision(config.precision, where),
-            }
-        )
+        macs = cost.cost(arch).macs * len(data.train) * config.epochs
+        precision = device.choose_precision(config.precision, where)
+        config = config.model_copy(update={"compile": _compile(config, macs, folder), "precision": precision})
         if distributed.rank() == 0:
             folder.write_config(config)
         job = classifier.job(config, data, arch, where)
         job.stop = stop
-        environment = runs.environment(
-            **device.fingerprint(threads, distributed.world_size()), data_sha256=data.sha256
-        )
+        machine = device.fingerprint(threads, distributed.world_size())
+        environment = runs.environment(**machine, data_sha256=data.sha256)
         yield from classifier.describe(config, data, arch)
         if config.doctor:
             yield records.Note(text="--doctor: this training is watched, and runs without torch.compile")
