@@ -143,7 +143,7 @@ def run_names(command: str) -> list[tuple[str, str]]:
 
 
 def maker(name: str, taker: str) -> str:
-    """The documented command that makes a run; RUN is any run that another command gives to the same taker."""
+    """The documented command that makes a run; RUN is one that another command gives to this taker."""
     if name == "RUN":
         name = next(
             other for command in commands() for other, t in run_names(command) if t == taker and other != name

@@ -7,7 +7,7 @@ from torch import nn
 from vitruvius.arch.arch import Arch
 from vitruvius.core.errors import UserError
 from vitruvius.nn import masked
-from vitruvius.nn.masked import MaskedAutoencoder, Plan, hide
+from vitruvius.nn.masked import MaskedAutoencoder, Masking, hide
 from vitruvius.nn.vit import patches
 from vitruvius.objectives import Batch
 from vitruvius.objectives.mask import mask
@@ -85,7 +85,7 @@ def test_what_is_hidden_changes_no_prediction() -> None:
     other = model.covered(x, plan, torch.randn(3, 2, 8, 8, generator=source(1)))
     assert not torch.equal(other, x)
     assert torch.equal(model.predict(other, plan), model.predict(x, plan))
-    visible = model.covered(x, Plan(plan.visible_Bv, 15 - plan.restore_Bn), x + 1)
+    visible = model.covered(x, Masking(plan.visible_Bv, 15 - plan.restore_Bn), x + 1)
     assert not torch.equal(model.predict(visible, plan), model.predict(x, plan))
 
 

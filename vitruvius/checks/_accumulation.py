@@ -9,7 +9,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from vitruvius.checks import Example, Trace
 from vitruvius.checks._experiment import MOVED, first_tensor
-from vitruvius.nn.accumulation import Measure, Run, apart, by_modules, guilty
+from vitruvius.nn.accumulation import Accumulate, Measure, by_modules, difference, modules_mixing_rows
 
 
 class Row(NamedTuple):
@@ -82,14 +82,16 @@ def _table(example: Example, normalised: bool) -> Table:
     if not torch.equal(whole, _answer(deepcopy(model), example, slice(0, batch))):
         raise ValueError("the same batch gives another output the second time")
     run = by_modules(model, _measure(example, whole))
-    modules = guilty(model, batch, lambda network: _answer(network, example, slice(0, batch)), MOVED)
+    modules = modules_mixing_rows(
+        model, batch, lambda network: _answer(network, example, slice(0, batch)), MOVED
+    )
     rows = tuple(_row(run, size, batch // size) for size in cuts(batch))
     return Table(type(model).__name__, example.where, tuple(modules), rows)
 
 
-def _row(run: Run, batch: int, steps: int) -> Row:
+def _row(run: Accumulate, batch: int, steps: int) -> Row:
     try:
-        return Row(batch, steps, *apart(run, [batch] * steps, [1 / steps] * steps))
+        return Row(batch, steps, *difference(run, [batch] * steps, [1 / steps] * steps))
     except ValueError as error:  # BatchNorm refuses a single row of a (B, C) tensor
         return Row(batch, steps, failed=str(error))
 

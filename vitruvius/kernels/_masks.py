@@ -1,4 +1,4 @@
-"""What a query may see: every form of mask as one tensor, and the errors that name the wrong ones.
+"""Masks: every form as one tensor, with errors for what cannot be a mask or an input of attention.
 
 Shapes: B batch, H heads, N queries, M keys, D query and key width, E value width, L edges.
 """
@@ -11,13 +11,14 @@ from vitruvius.kernels import Edges, Mask
 
 
 def check(q: Tensor, k: Tensor, v: Tensor | None = None) -> None:
-    """Refuse inputs that are not four-dimensional, do not fit one another or are not of one type of floats."""
+    """Refuse inputs that are not four-dimensional, differ in a shared size or are not of one float type."""
     fit = q.dim() == k.dim() == 4 and q.shape[:2] == k.shape[:2] and q.shape[3] == k.shape[3]
     if fit and v is not None:
         fit = v.dim() == 4 and v.shape[:3] == k.shape[:3]
     if not fit or k.shape[2] == 0 or k.shape[3] == 0:
-        given = {"q": q, "k": k, "v": v}
-        shapes = ", ".join(f"{name} {tuple(x.shape)}" for name, x in given.items() if x is not None)
+        shapes = ", ".join(
+            f"{name} {tuple(x.shape)}" for name, x in zip("qkv", (q, k, v), strict=True) if x is not None
+        )
         raise UserError(
             f"attention inputs {shapes}: expected q (batch, heads, queries, width), k (batch, heads, keys, width) "
             "and v (batch, heads, keys, value width), with at least one key and a width of at least 1"
@@ -25,9 +26,8 @@ def check(q: Tensor, k: Tensor, v: Tensor | None = None) -> None:
 
     types = {x.dtype for x in (q, k, v) if x is not None}
     if len(types) > 1 or not q.is_floating_point():
-        raise UserError(
-            f"attention inputs of type {', '.join(sorted(map(str, types)))}: expected one type of floats"
-        )
+        given = ", ".join(sorted(map(str, types)))
+        raise UserError(f"attention inputs of type {given}: expected one type of floats")
 
 
 def is_causal(mask: Mask) -> bool:
@@ -63,7 +63,7 @@ def dense(mask: Mask, q: Tensor, k: Tensor) -> Tensor | None:
 
 
 def _narrowed(mask: Tensor, dtype: torch.dtype) -> Tensor:
-    """A float mask in the type of the queries; what is finite stays finite, because -inf hides a key."""
+    """Convert a float mask to the type of the queries; finite values stay finite, because -inf hides a key."""
     least = torch.finfo(dtype).min
     if torch.finfo(mask.dtype).min < least:
         mask = torch.where(mask == -torch.inf, mask, mask.clamp(least, -least))
@@ -71,12 +71,12 @@ def _narrowed(mask: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def hidden(mask: Tensor) -> Tensor:
-    """Where a dense mask forbids a query to attend."""
+    """True where a dense mask forbids a query to attend."""
     return ~mask if mask.dtype == torch.bool else mask == -torch.inf
 
 
 def factor(mask: Mask, q: Tensor, k: Tensor) -> Tensor | None:
-    r"""What a mask multiplies a similarity with: bool as 0 or 1, float as $\exp(m_{ij} - \max_j m_{ij})$.
+    r"""The factor that a mask multiplies a similarity by: bool as 0 or 1, float as $\exp(m_{ij} - \max_j m_{ij})$.
 
     The shift cancels when a row is normalised and keeps any finite mask from overflowing.
     """
@@ -88,7 +88,7 @@ def factor(mask: Mask, q: Tensor, k: Tensor) -> Tensor | None:
 
 
 def checked_edges(edges: Edges, queries: int, keys: int) -> Edges:
-    """The edges, if they are two equally long integer lists, in range and without duplicates."""
+    """The edges as int64, after checking that they are integers of one length, in range and without duplicates."""
     source, target = edges
     if source.dim() != 1 or source.shape != target.shape:
         raise UserError(

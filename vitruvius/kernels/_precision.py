@@ -1,4 +1,4 @@
-"""Half precision is for storage: kernels that sum many terms do it in float32."""
+"""Half-precision inputs are computed in float32, because kernels sum many terms."""
 
 from collections.abc import Callable
 from functools import wraps

@@ -44,7 +44,7 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Mask = None, *, straight_throu
 
 @torch.no_grad()
 def _best(q: Tensor, k: Tensor, mask: Mask) -> tuple[Tensor, Tensor]:
-    """The index of each query's key, and whether it may see any (both B, H, N, 1)."""
+    """The index of the best key of each query, and whether the query has a visible key; both (B, H, N, 1)."""
     score_BHNM = (q * q.shape[-1] ** -0.5) @ k.mT
     keep = _masks.dense(mask, q, k)
     if keep is not None:

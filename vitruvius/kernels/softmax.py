@@ -20,13 +20,13 @@ from vitruvius.kernels._precision import in_full_precision
 # Explicit time / fused time, forward and backward on CPU: 0.84 at 17 keys, 0.86 at 50, 1.05 at 65, 1.6 at 197 (D = 64).
 EXPLICIT_KEYS = 64
 
-# Beyond this inverse temperature the row's maximum is taken off before scaling, so that no beta overflows.
+# Above this inverse temperature the maximum of a row is subtracted before scaling, so that no beta overflows.
 SHARP_BETA = 1e4
 
 
 @in_full_precision
 def weights(q: Tensor, k: Tensor, mask: Mask = None, *, beta: float | str | None = None) -> Tensor:
-    """The weight of every key for every query (B, H, N, M); half precision is softmaxed in float32.
+    """The weight of every key for every query (B, H, N, M).
 
     >>> weights(torch.zeros(1, 1, 2, 4), torch.zeros(1, 1, 2, 4), "causal")[0, 0].tolist()
     [[1.0, 0.0], [0.5, 0.5]]
@@ -44,7 +44,7 @@ def attend(
     beta: float | str | None = None,
     dropout: float = 0.0,
 ) -> Tensor:
-    """The weighted mean of the values (B, H, N, E); `dropout` zeroes that fraction of the weights, as in training."""
+    """The weighted mean of the values (B, H, N, E); `dropout` sets that fraction of the weights to 0."""
     _masks.check(q, k, v)
     scale = _inverse_temperature(beta, q.shape[-1])
     # With dropout the fused kernel falls back to its slow form, so the explicit one is taken for any length.
@@ -80,7 +80,7 @@ def _weights(q: Tensor, k: Tensor, mask: Mask, beta: float) -> Tensor:
 
 
 def _sharpened(score_BHNM: Tensor, hidden: Tensor | None, beta: float) -> Tensor:
-    """Scores times beta, up to a constant per row, such that the best visible key has exactly 0."""
+    """Scores times beta, shifted per row so that the best visible key has exactly 0."""
     visible = score_BHNM.detach()
     if hidden is not None:
         visible = visible.masked_fill(hidden, torch.finfo(visible.dtype).min)

@@ -9,7 +9,7 @@ from vitruvius.core.errors import UserError
 
 
 class RNN(nn.Module):
-    """The net unrolled over time; a window cuts the gradient, never the values."""
+    """The net unrolled over time; a window truncates the gradient and leaves the outputs as they are."""
 
     def __init__(self, inputs: int, hidden: int, outputs: int) -> None:
         super().__init__()
