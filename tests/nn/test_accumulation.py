@@ -1,4 +1,4 @@
-"""Accumulation measured: equal where rows are independent, off where they are not, the network left as it was."""
+"""Accumulated gradients equal those of the whole batch only where rows are independent."""
 
 from copy import deepcopy
 

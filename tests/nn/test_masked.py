@@ -1,4 +1,4 @@
-"""The masked autoencoder: exact counts, tokens that end where they belong, and nothing seen of hidden patches."""
+"""The masked autoencoder: exact counts, tokens in their positions, no use of hidden patches."""
 
 import pytest
 import torch
@@ -59,7 +59,7 @@ def test_every_patch_is_hidden_equally_often() -> None:
 
 @pytest.mark.parametrize("class_token", [True, False])
 def test_tokens_end_where_their_patches_were(class_token: bool) -> None:
-    """With a widening that copies, each visible token lies at its patch, each hidden place holds the mask token."""
+    """With an identity map, each visible token is at its patch and hidden patches hold the mask token."""
     model = small(class_token=class_token)
     model.widen = nn.Identity()  # type: ignore[assignment]
     model.mask_token.data = torch.full((1, 1, 8), 7.0)

@@ -6,10 +6,10 @@ Shapes: B batch, H heads, N queries, M keys, D query and key width, E value widt
 `attend(q_BHND, k_BHMD, v_BHME, mask=None, **options) -> out_BHNE`.
 
 Laws, tested over the folder in float64: `attend` equals `weights @ v`; rows sum to 1; a masked weight is 0; a
-fully masked row is 0 with gradient 0, never NaN; without a mask, permuting keys and values together changes nothing
-and permuting queries permutes the output; gradients equal finite differences; equivalent masks give equal outputs;
-half precision is computed in float32; input of a wrong shape or type is refused; the closed-form price in
-`arch/cost.py` equals the counted one.
+fully masked row is 0 with gradient 0, never NaN; without a mask, permuting keys and values together changes
+nothing and permuting queries permutes the output; gradients equal finite differences; equivalent masks give
+equal outputs; half precision is computed in float32; input of a wrong shape or type is refused; the
+closed-form price in `arch/cost.py` equals the counted one.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, cast
@@ -33,9 +33,9 @@ Mask: TypeAlias = "None | str | Tensor | Edges"
 class Kernel(Protocol):
     """The functions of a kernel's module.
 
-    A mask is None, 'causal' (query i sees keys 0 to i), bool (True = may attend), float (-inf = may not attend) or
-    Edges; tensors broadcast to (B, H, N, M). A float mask is added to the scores; a kernel whose similarity is not
-    the exponential of a score multiplies it by the exponential of the mask.
+    A mask is None, 'causal' (query i sees keys 0 to i), bool (True = may attend), float (-inf = may not
+    attend) or Edges; tensors broadcast to (B, H, N, M). A float mask is added to the scores; a kernel whose
+    similarity is not the exponential of a score multiplies it by the exponential of the mask.
     """
 
     def weights(self, q: "Tensor", k: "Tensor", mask: "Mask" = None, **options: Any) -> "Tensor": ...

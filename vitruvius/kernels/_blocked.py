@@ -1,7 +1,7 @@
 r"""Attention by a similarity $\kappa_{ij} = f_{ij}\,(a_i \cdot b_j + c)^p$, a block of queries at a time.
 
-$o_i = \sum_j \kappa_{ij} v_j / \sum_j \kappa_{ij}$ with $f$ from the mask. The similarities of a block are not kept:
-the backward pass computes them again, so training keeps O(N) numbers for O(N M) work.
+$o_i = \sum_j \kappa_{ij} v_j / \sum_j \kappa_{ij}$ with $f$ from the mask. The similarities of a block are
+not kept: the backward pass computes them again, so training keeps O(N) numbers for O(N M) work.
 
 Shapes: B batch, H heads, G heads of all batches, N queries, M keys, D width of a and b, E value width.
 """
@@ -13,12 +13,13 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-# 1 MiB of float32: two such blocks fill the second-level cache of a core, and blocks of 4 MiB took 1.2 times as long.
+# 1 MiB of float32: two such blocks fill the second-level cache of a core, and blocks of 4 MiB took 1.2 times
+# as long.
 BLOCK_SCORES = 2**18
 BLOCK_ROWS = 128
 
-# Pairs of a query and a key up to which autograd stores all weights: storing took half the time at 17 tokens, the
-# same at 65 and 1.8 times as long at 128.
+# Pairs of a query and a key up to which autograd stores all weights: storing took half the time at 17 tokens,
+# the same at 65 and 1.8 times as long at 128.
 STORED_PAIRS = 64 * 64
 
 

@@ -1,14 +1,15 @@
-r"""Attention by a similarity $(a_i \cdot b_j)^p = \phi(a_i) \cdot \phi(b_j)$ through its feature map, in chunks.
+r"""Attention by a similarity $(a_i \cdot b_j)^p = \phi(a_i) \cdot \phi(b_j)$ through its feature map, in
+chunks.
 
-$o_i = \phi(a_i)^T U / \phi(a_i)^T z$ with the state $[U, z] = \sum_j \phi(b_j) [v_j, 1]^T$: time grows with N + M. For
-$p = 1$ a and b are q and k and the map is the identity; for $p = 2$ they are $[q, 1]$ and $[k, 1]$ and the map holds
-$x_i^2$ and $\sqrt 2 x_i x_j$ with $i < j$. Features exist for one chunk at a time and are computed again in the
-backward pass, so training keeps O(N) numbers. Under the causal mask the state runs along the chunks and a chunk sees
-its own keys through the similarity itself.
+$o_i = \phi(a_i)^T U / \phi(a_i)^T z$ with the state $[U, z] = \sum_j \phi(b_j) [v_j, 1]^T$: time grows with N
++ M. For $p = 1$ a and b are q and k and the map is the identity; for $p = 2$ they are $[q, 1]$ and $[k, 1]$
+and the map holds $x_i^2$ and $\sqrt 2 x_i x_j$ with $i < j$. Features exist for one chunk at a time and are
+computed again in the backward pass, so training keeps O(N) numbers. Under the causal mask the state runs
+along the chunks and a chunk sees its own keys through the similarity itself.
 
 Shapes: G heads of all batches, N queries, M keys, D width of a and b, C features, E value width plus one.
-Inside, a and b are feature-major (G, D, N): products of whole rows, at D = 16, 32, 64 taking 0.9, 0.7, 0.6 of the time
-of the full outer product, which needs no pairs but twice the features.
+Inside, a and b are feature-major (G, D, N): products of whole rows, at D = 16, 32, 64 taking 0.9, 0.7, 0.6 of
+the time of the full outer product, which needs no pairs but twice the features.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,8 +22,8 @@ from torch.autograd.function import once_differentiable
 from vitruvius.arch.cost import SHARING_HEADS
 from vitruvius.kernels._blocked import divisor, floor
 
-# Columns (tokens times heads) of one chunk of features and the numbers it may hold (16 MiB of float32): smaller
-# chunks pay for the calls (1.7 times as long at an eighth), larger ones for leaving the cache.
+# Columns (tokens times heads) of one chunk of features and the numbers it may hold (16 MiB of float32):
+# smaller chunks pay for the calls (1.7 times as long at an eighth), larger ones for leaving the cache.
 CHUNK_COLUMNS = 4096
 CHUNK_NUMBERS = 2**22
 # Tokens of a causal chunk by power: it also computes its own similarities, which cost tokens squared.
@@ -49,7 +50,7 @@ def _feature_major(x: Tensor, power: int) -> Tensor:
 
 
 def expand(x: Tensor, power: int, buffer: Tensor) -> Tensor:
-    """The features of every column, (G, D, N) -> (G, C, N), in `buffer`: squares first, then the pairs in order."""
+    """The features of every column, (G, D, N) -> (G, C, N), in `buffer`: squares first, then the pairs."""
     if power == 1:
         return x
     width = x.shape[1]
@@ -89,7 +90,7 @@ def _view(buffer: Tensor, groups: int, rows: int, columns: int) -> Tensor:
 
 
 class _Chunked(torch.autograd.Function):
-    """Attention that keeps a, b, v, the output, the row sums and (without a mask) the state, but no features."""
+    """Attention that keeps a, b, v, output, row sums and (without a mask) the state, but no features."""
 
     @staticmethod
     def forward(ctx: Any, a: Tensor, b: Tensor, v: Tensor, power: int, causal: bool) -> Tensor:

@@ -1,8 +1,8 @@
 r"""Softmax attention as message passing: each key sends its value along edges to queries.
 
-$o_i = \sum_{(j \to i)} w_{ij} v_j$, where $w_{ij}$ is the softmax of $q_i \cdot k_j / \sqrt{D} + m_{ij}$ over the edges
-that end in $i$. A dense mask is the graph of its visible pairs, no mask the complete graph; a query without edges
-gets 0. Cost grows with the number of edges, not with N times M.
+$o_i = \sum_{(j \to i)} w_{ij} v_j$, where $w_{ij}$ is the softmax of $q_i \cdot k_j / \sqrt{D} + m_{ij}$ over
+the edges that end in $i$. A dense mask is the graph of its visible pairs, no mask the complete graph; a query
+without edges gets 0. Cost grows with the number of edges, not with N times M.
 
 Shapes: B batch, H heads, N queries, M keys, D query and key width, E value width, L edges.
 """
@@ -12,8 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from vitruvius.kernels import Edges, Mask, _masks
-from vitruvius.kernels._precision import in_full_precision
+from vitruvius.kernels import Edges, Mask, _inputs
 
 
 class EdgeList(NamedTuple):
@@ -24,15 +23,15 @@ class EdgeList(NamedTuple):
     bias_BHL: Tensor | None  # broadcasts; -inf where this batch or head lacks the edge
 
 
-@in_full_precision
+@_inputs.in_full_precision
 def weights(q: Tensor, k: Tensor, mask: Mask = None) -> Tensor:
     """The weight of every key for every query (B, H, N, M), 0 where there is no edge."""
-    _masks.check(q, k)
+    _inputs.check(q, k)
     edges = _edge_list(mask, q, k)
     return _scatter(_edge_weights(q, k, edges), edges, q.shape[2], k.shape[2])
 
 
-@in_full_precision
+@_inputs.in_full_precision
 def attend(q: Tensor, k: Tensor, v: Tensor, mask: Mask = None) -> Tensor:
     """The weighted sum of the values that each query receives, (B, H, N, E).
 
@@ -41,7 +40,7 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Mask = None) -> Tensor:
     >>> attend(torch.zeros_like(value), torch.zeros_like(value), value, edges).flatten().tolist()
     [7.0, 5.5, 0.0]
     """
-    _masks.check(q, k, v)
+    _inputs.check(q, k, v)
     edges = _edge_list(mask, q, k)
     weight_BHL = _edge_weights(q, k, edges)
     queries, keys = q.shape[2], k.shape[2]
@@ -54,13 +53,13 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Mask = None) -> Tensor:
 def _edge_list(mask: Mask, q: Tensor, k: Tensor) -> EdgeList:
     queries, keys = q.shape[2], k.shape[2]
     if isinstance(mask, Edges):
-        return EdgeList(*_masks.checked_edges(mask, queries, keys), None)
-    bias = _masks.dense(mask, q, k)
+        return EdgeList(*_inputs.checked_edges(mask, queries, keys), None)
+    bias = _inputs.dense(mask, q, k)
     if bias is None:
         pair_L = torch.arange(queries * keys, device=q.device)
         return EdgeList(pair_L % keys, pair_L // keys, None)
     bias = bias.expand(-1, -1, queries, keys)
-    visible = ~_masks.hidden(bias)
+    visible = ~_inputs.hidden(bias)
     target_L, source_L = visible.flatten(0, 1).any(0).nonzero(as_tuple=True)
     if bias.dtype == torch.bool:
         bias = q.new_zeros(bias.shape).masked_fill(~visible, -torch.inf)

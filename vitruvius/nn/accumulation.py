@@ -1,7 +1,7 @@
 r"""Gradient accumulation: how far k micro-batches are from the one large batch that they should equal.
 
-$\frac1k \sum_i \nabla \ell_i$ is the gradient of the whole batch only if no row of a batch influences another.
-Everything is measured on copies of the network, which itself stays as it is.
+$\frac1k \sum_i \nabla \ell_i$ is the gradient of the whole batch only if no row of a batch influences
+another. Everything is measured on copies of the network, which itself stays as it is.
 """
 
 from collections.abc import Callable
@@ -35,7 +35,7 @@ def by_modules(model: nn.Module, measure: Measure) -> Accumulate:
 
 
 def difference(accumulate: Accumulate, sizes: list[int], shares: list[float]) -> tuple[float, float]:
-    """The largest difference of an output and the relative one of the gradient to one large batch, to 12 digits."""
+    """The largest difference of an output, and the relative one of the gradient, from one large batch."""
     (output, gradient), (whole, wanted) = accumulate(sizes, shares), accumulate([sum(sizes)], [1.0])
     length = wanted.norm().item()
     off = (gradient - wanted).norm().item() / length if length else 0.0
@@ -47,7 +47,8 @@ def modules_mixing_rows(
 ) -> list[str]:
     """Name the innermost modules whose output changes when their input is given in two halves.
 
-    `call` runs a network on the whole batch; a module is tested if its only input is a tensor with `batch` rows.
+    `call` runs a network on the whole batch; a module is tested if its only input is a tensor with `batch`
+    rows.
     """
     fresh, found = deepcopy(model), []
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ScaledDotProductAttention(nn.Module):
-    """A single head: Q, K and V by linear maps without bias, softmax over the keys, dropout on the weights."""
+    """A single head: linear maps without bias, softmax over the keys, dropout on the weights."""
 
     def __init__(self, width: int, inner_dim: int, dropout: float = 0.0) -> None:
         super().__init__()

@@ -48,7 +48,7 @@ def attention(model: nn.Module, images_BCHW: Tensor) -> list[Tensor]:
 
 
 def rollout(weights: list[Tensor]) -> Tensor:
-    r"""Attention rollout (Abnar and Zuidema 2020): $\prod_l \tfrac12(\bar A_l + I)$, heads averaged; (B, N, N)."""
+    r"""Attention rollout (Abnar and Zuidema 2020): $\prod_l \tfrac12(\bar A_l + I)$ of the mean heads."""
     self_NN = torch.eye(weights[0].shape[-1]).to(weights[0])
     flow_BNN = self_NN.expand(len(weights[0]), -1, -1)
     for layer_BHNN in weights:

@@ -19,7 +19,7 @@ Layer = Callable[[int, int], nn.Module]
 
 
 class Autoencoder(nn.Module):
-    """Linear layers down to the latent and back up, an activation between them, none at the latent or the end."""
+    """Linear layers down to the latent and back up, with activations except at the latent and the end."""
 
     def __init__(
         self, features: int, widths: Sequence[int], activation: str = "relu", layer: Layer = nn.Linear

@@ -1,7 +1,8 @@
-"""A masked autoencoder (He et al. 2022): a ViT encodes a few patches, a small decoder reconstructs the others.
+"""A masked autoencoder (He et al. 2022): a ViT encodes a few patches, a small decoder reconstructs the
+others.
 
-Shapes: B batch, C channels, n patches, v visible ones, N tokens (the patches and the class token), P entries of a
-patch, D width, E the decoder's width.
+Shapes: B batch, C channels, n patches, v visible ones, N tokens (the patches and the class token), P entries
+of a patch, D width, E the decoder's width.
 """
 
 from typing import NamedTuple
@@ -51,7 +52,7 @@ def hide(batch: int, patches: int, share: float, generator: Generator | None) ->
 
 
 class MaskedAutoencoder(nn.Module):
-    """A ViT encoder over the visible patches and a decoder over all of them, with mask tokens for hidden ones."""
+    """A ViT encoder of the visible patches and a decoder of all, with mask tokens for hidden ones."""
 
     positions: Tensor
 
@@ -125,7 +126,7 @@ class MaskedAutoencoder(nn.Module):
         return torch.cat([x_BND[:, : self._extra], seen_BvD], dim=1)
 
     def _unshuffled(self, x_BvE: Tensor, masking: Masking) -> Tensor:
-        """Insert mask tokens for hidden patches; all patches in reading order after the class token, (B, N, E)."""
+        """Insert mask tokens and put all patches in reading order after the class token, (B, N, E)."""
         first, seen = x_BvE[:, : self._extra], x_BvE[:, self._extra :]
         hidden = self.patches - seen.shape[1]
         shuffled = torch.cat([seen, self.mask_token.expand(len(seen), hidden, -1)], dim=1)
@@ -141,7 +142,7 @@ def build(arch: Arch, decoder: Arch, normalise: bool, seed: int) -> MaskedAutoen
 
 
 def decoder_for(arch: Arch, width: int, depth: int) -> Arch:
-    """A small decoder for the patches of a network: four heads, an MLP of four times the width, no dropout."""
+    """A small decoder for the patches of a network: four heads, MLP of four times the width, no dropout."""
     if width % 4:
         raise UserError(f"decoder width {width}: choose a multiple of 4, one part for each head")
     common = arch.model_dump(include={"image", "channels", "patch", "class_token", "activation", "norm_eps"})
