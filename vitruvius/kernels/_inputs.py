@@ -30,8 +30,8 @@ def check(q: Tensor, k: Tensor, v: Tensor | None = None) -> None:
         )
     types = {x.dtype for x in (q, k, v) if x is not None}
     if len(types) > 1 or not q.is_floating_point():
-        given = ", ".join(sorted(map(str, types)))
-        raise UserError(f"attention inputs of type {given}: expected one type of floats")
+        kinds = ", ".join(sorted(map(str, types)))
+        raise UserError(f"attention inputs of type {kinds}: expected one type of floats")
 
 
 def is_causal(mask: Mask) -> bool:
