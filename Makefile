@@ -9,8 +9,9 @@ demo: $(VENV)/installed
 	$(BIN)/vitruvius
 	$(BIN)/vitruvius rank --name demo
 
+# Tests take from one second to half a minute: a core that has nothing left takes tests over from another.
 test: $(VENV)/tested
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 check: $(VENV)/checked
 	$(BIN)/ruff check

@@ -1,4 +1,4 @@
-"""Tests compute with one thread: their networks are tiny, and two threads on a busy machine are ten times slower."""
+"""Tests use one thread: their networks are tiny, and two threads on a busy machine are ten times slower."""
 
 import os
 

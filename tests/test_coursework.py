@@ -1,4 +1,4 @@
-"""The table in docs/coursework.md is true: every lesson it names runs, proves its answer and has the fields named."""
+"""Every lesson in the table of docs/coursework.md runs, proves its answer and has the fields named there."""
 
 import json
 import re

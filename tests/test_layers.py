@@ -1,7 +1,15 @@
-"""Imports point one way: the arrows of docs/architecture.md, read from the source."""
+"""Imports point one way: the arrows of docs/architecture.md, read from the source, types included."""
 
 import ast
+import re
+import sys
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from importlib.metadata import packages_distributions
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -31,55 +39,124 @@ MAY_IMPORT = {
     "__init__": BELOW_VERBS | {"verbs"},  # the public names, imported when first used
 }
 LIGHT_UNITS = ("core", "arch", "render", "verbs", "cli", "__init__", "__main__")
+NOT_SHIPPED = ("test", "check", "slow")
+"""Extras that no user needs."""
 HEAVY = {"torch", "scipy", "matplotlib", "plotly", "sympy", "PIL", "safetensors", "numpy"}
 
 
-def imports(source: str) -> list[tuple[str, bool]]:
-    """Every imported module with whether it is imported when the file is (not in a function, not for types only)."""
-    found: list[tuple[str, bool]] = []
+class Import(NamedTuple):
+    """One import statement's target: `module` or `module.name`."""
 
-    def visit(node: ast.AST, eager: bool) -> None:
+    name: str
+    in_function: bool
+    for_types: bool
+
+
+def imports(source: str) -> list[Import]:
+    """Every import of a file, in functions and for types too."""
+    found: list[Import] = []
+
+    def visit(node: ast.AST, in_function: bool, for_types: bool) -> None:
         if isinstance(node, ast.Import):
-            found.extend((alias.name, eager) for alias in node.names)
+            found.extend(Import(alias.name, in_function, for_types) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            module = node.module or ""
-            found.extend((f"{module}.{alias.name}", eager) for alias in node.names)
+            names = (f"{node.module}.{alias.name}" for alias in node.names)
+            found.extend(Import(name, in_function, for_types) for name in names)
+        in_function = in_function or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for_types = for_types or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test))
         for child in ast.iter_child_nodes(node):
-            lazy = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or (
-                isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
-            )
-            visit(child, eager and not lazy)
+            visit(child, in_function, for_types)
 
-    visit(ast.parse(source), True)
+    visit(ast.parse(source), False, False)
     return found
+
+
+def module_path(name: str) -> Path | None:
+    """The file of the package that an imported name `vitruvius.a.b` is or is defined in."""
+    parts = name.split(".")
+    if parts[0] != "vitruvius":
+        return None
+    for length in range(len(parts), 0, -1):
+        path = PACKAGE.joinpath(*parts[1:length])
+        if path.with_suffix(".py").is_file() and length > 1:
+            return path.with_suffix(".py")
+        if (path / "__init__.py").is_file():
+            return path / "__init__.py"
+    return None
+
+
+def unit_of(path: Path) -> str:
+    """The folder of the package that a file lies in, or its own name without a folder."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
 def wrong_arrows(unit: str, source: str) -> list[str]:
     """The imports of a file in `unit` that point the wrong way."""
-    wrong = []
-    for name, _ in imports(source):
-        parts = name.split(".")
-        if parts[0] == "vitruvius" and len(parts) > 1:
-            target = (
-                parts[1]
-                if (PACKAGE / parts[1]).is_dir() or (PACKAGE / f"{parts[1]}.py").is_file()
-                else "__init__"
-            )
-            if target != unit and target not in MAY_IMPORT[unit]:
-                wrong.append(name)
-    return wrong
+    targets = {name: module_path(name) for name, *_ in imports(source)}
+    units = {name: unit_of(path) for name, path in targets.items() if path is not None}
+    return [name for name, target in units.items() if target != unit and target not in MAY_IMPORT[unit]]
 
 
 def heavy_imports(source: str) -> list[str]:
     """Heavy packages that are imported as soon as the file is."""
-    return [name for name, eager in imports(source) if eager and name.split(".")[0] in HEAVY]
+    eager = (name for name, in_function, for_types in imports(source) if not in_function and not for_types)
+    return [name for name in eager if name.split(".")[0] in HEAVY]
+
+
+def foreign_private_imports(folder: str, source: str) -> list[str]:
+    """The imports of `_private` modules of other folders than the file's own, such as "verbs/doctor"."""
+    found = []
+    for name, *_ in imports(source):
+        path = module_path(name)
+        if path is None or not path.stem.startswith("_") or path.stem.startswith("__"):
+            continue
+        if path.parent != PACKAGE / folder:
+            found.append(name)
+    return found
+
+
+def cycle(sources: dict[str, str]) -> list[str]:
+    """Files that import one another, by path; imports inside functions do not count, those for types do."""
+    graph = {}
+    for path, source in sources.items():
+        targets = (module_path(name) for name, in_function, _ in imports(source) if not in_function)
+        graph[path] = {str(target.relative_to(PACKAGE)) for target in targets if target} - {path}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+@cache
+def declared_packages() -> set[str]:
+    """The distributions that pyproject.toml names, optional extras for tests and checks left out."""
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["project"]
+    extras = {
+        name: lines for name, lines in project["optional-dependencies"].items() if name not in NOT_SHIPPED
+    }
+    lines = [*project["dependencies"], *(line for extra in extras.values() for line in extra)]
+    return {re.split(r"[\[<>=~! ]", line)[0].lower() for line in lines}
+
+
+@cache
+def distributions_of_packages() -> Mapping[str, list[str]]:
+    """The distributions that hold each importable package, of those that are installed."""
+    return packages_distributions()
+
+
+def undeclared_imports(source: str) -> list[str]:
+    """The imports of packages that pyproject.toml does not name."""
+    known = distributions_of_packages()
+    found = []
+    for package in dict.fromkeys(name.split(".")[0] for name, *_ in imports(source)):
+        distributions = {name.lower() for name in known.get(package, [package])}
+        if package not in sys.stdlib_module_names | {"vitruvius"} and not distributions & declared_packages():
+            found.append(package)
+    return found
 
 
 SOURCES = sorted(path for path in PACKAGE.rglob("*.py"))
-
-
-def unit_of(path: Path) -> str:
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
@@ -99,7 +176,7 @@ def siblings(family: str, member: str, source: str) -> list[str]:
     names = {path.stem for path in (PACKAGE / family).glob("*.py") if not path.stem.startswith("_")} - {
         member
     }
-    targets = [name.split(".") for name, _ in imports(source)]
+    targets = [name.split(".") for name, *_ in imports(source)]
     return [".".join(t) for t in targets if t[:2] == ["vitruvius", family] and len(t) > 2 and t[2] in names]
 
 
@@ -107,6 +184,26 @@ def test_members_of_a_family_never_import_one_another() -> None:
     for family in (*FAMILIES, "lessons"):
         for path in (PACKAGE / family).glob("*.py"):
             assert siblings(family, path.stem, path.read_text()) == [], path.name
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_private_modules_are_imported_inside_their_own_folder_only(path: Path) -> None:
+    assert foreign_private_imports(str(path.parent.relative_to(PACKAGE)), path.read_text()) == []
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_of_a_subject_only_the_report_imports_render(path: Path) -> None:
+    if unit_of(path) in SUBJECTS and path.name != "report.py":
+        assert not [name for name, *_ in imports(path.read_text()) if name.startswith("vitruvius.render")]
+
+
+def test_no_files_import_one_another() -> None:
+    assert cycle({str(path.relative_to(PACKAGE)): path.read_text() for path in SOURCES}) == []
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_every_imported_package_is_a_declared_dependency(path: Path) -> None:
+    assert undeclared_imports(path.read_text()) == []
 
 
 def test_planted_faults_are_found() -> None:
@@ -120,3 +217,12 @@ def test_planted_faults_are_found() -> None:
     assert heavy_imports("import torch.nn") == ["torch.nn"]
     assert heavy_imports("def f():\n    import torch") == []
     assert heavy_imports("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import torch") == []
+    typed = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from vitruvius.{} import {}"
+    assert wrong_arrows("arch", typed.format("nn.vit", "ViT")) == ["vitruvius.nn.vit.ViT"]
+    private = "from vitruvius.kernels import _blocked, softmax"
+    assert foreign_private_imports("nn", private) == ["vitruvius.kernels._blocked"]
+    assert foreign_private_imports("kernels", private) == []
+    one, other = "from vitruvius.arch import cost", typed.format("arch.arch", "Arch")
+    assert set(cycle({"arch/arch.py": one, "arch/cost.py": other})) == {"arch/arch.py", "arch/cost.py"}
+    assert cycle({"arch/arch.py": f"def f():\n    {one}", "arch/cost.py": other}) == []
+    assert undeclared_imports("import yaml, torch\nfrom PIL import Image\nimport os.path") == ["yaml"]

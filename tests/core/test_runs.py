@@ -106,7 +106,7 @@ def test_of_several_processes_on_one_folder_exactly_one_wins(tmp_path: Path) -> 
     racers = [fork.Process(target=_race, args=(str(tmp_path), barrier, wins)) for _ in range(4)]
     for racer in racers:
         racer.start()
-    outcomes = [wins.get(timeout=20) for _ in racers]
+    outcomes = [wins.get(timeout=300) for _ in racers]
     for racer in racers:
         racer.join()
     assert outcomes.count("won") == 1

@@ -74,9 +74,11 @@ def test_question_1_3_the_output_of_the_block() -> None:
 
 
 def test_question_2_the_complexity_of_attention() -> None:
-    # N = 2, D = 6: 4 * 2 * 36 + 2 * 4 * 6. Four projections of N D^2 and two products of all pairs, N^2 D each.
+    # N = 2, D = 6: 4 * 2 * 36 + 2 * 4 * 6. Four projections of N D^2 and two products of all pairs, N^2 D
+    # each.
     assert answer("attention_cost")["total"] == answer("attention_cost")["formula"] == 288 + 48
-    # The assumption: heads times head width is D. With heads twice as wide every part doubles and the formula fails.
+    # The assumption: heads times head width is D. With heads twice as wide every part doubles and the formula
+    # fails.
     wider = answer("attention_cost", head_dim=6)
     assert wider["formula_holds"] is False
     assert wider["total"] == 2 * 336

@@ -22,13 +22,15 @@ def close(values: Any) -> Any:
     return pytest.approx(values, rel=1e-9)
 
 
-# 2(a): 200 x 1, 8 filters of 4 x 1, stride 2, no padding. 8 * 4 weights and 8 biases; floor((200 - 4) / 2) + 1 = 99.
+# 2(a): 200 x 1, 8 filters of 4 x 1, stride 2, no padding. 8 * 4 weights and 8 biases; floor((200 - 4) / 2) +
+# 1 = 99.
 def test_2a_a_convolution_of_a_sequence() -> None:
     found = answer("convolution", shape=[200, 1])
     assert (found["parameters"], found["output"]) == (40, [99, 8])
 
 
-# 2(b): 28 x 28 x 3, 8 filters of 4 x 4 x 3. 8 * 48 weights and 8 biases; floor((28 - 4) / 2) + 1 = 13 on both axes.
+# 2(b): 28 x 28 x 3, 8 filters of 4 x 4 x 3. 8 * 48 weights and 8 biases; floor((28 - 4) / 2) + 1 = 13 on both
+# axes.
 def test_2b_a_convolution_of_an_image() -> None:
     found = answer("convolution")
     assert (found["weights"], found["biases"], found["parameters"]) == (384, 8, 392)
@@ -55,8 +57,8 @@ def test_2c_average_and_max_pooling() -> None:
     assert output["average"][0] == [[Fraction(8, 9), Fraction(2, 3)], [Fraction(2, 3), Fraction(2, 3)]]
 
 
-# 2(d): a lost pixel changes an average by 1/9 and no maximum here, since each window keeps another 1; moved by one
-# pixel, 21/50 of all pixels change, but no maximum does.
+# 2(d): a lost pixel changes an average by 1/9 and no maximum here, since each window keeps another 1; moved
+# by one pixel, 21/50 of all pixels change, but no maximum does.
 def test_2d_what_pooling_forgives() -> None:
     found = answer("pooling")
     assert found["missing"] == {"pixels": 1, "average": Fraction(1, 9), "max": 0}
@@ -84,7 +86,8 @@ def test_3a_the_second_output_of_attention() -> None:
     assert found["form"] == "(v1*exp(4) + v2*exp(7) + v3*exp(8))/(exp(4) + exp(7) + exp(8))"
 
 
-# 3(b): with the score 8 at minus infinity, weights e^4 and e^7 over their sum; all other ways leave a trace of step 3.
+# 3(b): with the score 8 at minus infinity, weights e^4 and e^7 over their sum; all other ways leave a trace
+# of step 3.
 def test_3b_masking() -> None:
     found, w = answer("masking"), exp(4) / (exp(4) + exp(7))
     assert found["right"]["weights"] == close([w, 1 - w, 0])
@@ -122,8 +125,9 @@ def test_4a_scaled_dot_product_attention() -> None:
     assert all(sum(row) > 5 for row in found["output"])
 
 
-# 4(b): u = x + MHA(LN(x)), y = u + MLP(LN(u)), on tokens of width 2 whose norms are (-1, 1) and (1, -1) up to eps.
-# All values are (-1 + 1) = 0, so attention adds only its bias; then 5 GELU(first entry) goes to the second.
+# 4(b): u = x + MHA(LN(x)), y = u + MLP(LN(u)), on tokens of width 2 whose norms are (-1, 1) and (1, -1) up to
+# eps. All values are (-1 + 1) = 0, so attention adds only its bias; then 5 GELU(first entry) goes to the
+# second.
 def test_4b_an_encoder_layer() -> None:
     weights = {"w_q": [[[1], [0]]], "w_k": [[[0], [1]]], "w_v": [[[1], [1]]], "w_o": [[1, 2]], "b_o": [1, 0]}
     found = answer("encoder_layer", x=[[1, 3], [2, 0]], **weights, w_1=[[1], [0]], w_2=[[0, 5]], eps="1e-12")
@@ -132,8 +136,9 @@ def test_4b_an_encoder_layer() -> None:
     assert found["output"] == [close([2, 3 + 5 * gelu[0]]), close([3, 5 * gelu[1]])]
 
 
-# 4(c): 28 x 28 in patches of 7 are 16 patches of 49 pixels. Width 64, 8 heads of 64, MLP 128, 6 layers, class token:
-# 49*64+64 + 64 + 17*64 + 6*(2*64 + 4*64*512 + 64 + 2*64 + 2*64*128 + 128 + 64) + 2*64 + 64*10+10 = 892,938.
+# 4(c): 28 x 28 in patches of 7 are 16 patches of 49 pixels. Width 64, 8 heads of 64, MLP 128, 6 layers, class
+# token: 49*64+64 + 64 + 17*64 + 6*(2*64 + 4*64*512 + 64 + 2*64 + 2*64*128 + 128 + 64) + 2*64 + 64*10+10 =
+# 892,938.
 def test_4c_the_network_that_is_trained() -> None:
     patches = answer("patches")
     assert patches["tokens"] == 16

@@ -47,7 +47,8 @@ def test_1_1_a_the_output_of_attention() -> None:
     assert r"V \operatorname{softargmax}_\beta(K^T Q)" in steps[0].formula
 
 
-# 1.1(b): the entropy of the weights falls with beta, from log 3; the convenient beta is 1/sqrt(d), here 1/sqrt(4).
+# 1.1(b): the entropy of the weights falls with beta, from log 3; the convenient beta is 1/sqrt(d), here
+# 1/sqrt(4).
 def test_1_1_b_the_scale() -> None:
     found = answer("temperature")
     weights = softargmax(QUERIES @ KEYS.T, 2)
@@ -58,8 +59,8 @@ def test_1_1_b_the_scale() -> None:
     assert found["convenient"] == Fraction(1, 2)
 
 
-# 1.1(c): beta to infinity leaves the value of the best key (scores 4, 0, 3 and 0, 6, 4); all but 1/100 of the weight is
-# there when sum_j exp(-beta gap_j) = 1/99, which is checked by putting the answer in.
+# 1.1(c): beta to infinity leaves the value of the best key (scores 4, 0, 3 and 0, 6, 4); all but 1/100 of the
+# weight is there when sum_j exp(-beta gap_j) = 1/99, which is checked by putting the answer in.
 def test_1_1_c_preserving_a_value() -> None:
     found = answer("temperature")
     assert found["limits"]["infinity"] == [[1, 0], [0, 1]]
@@ -76,7 +77,8 @@ def test_1_1_d_diffusing() -> None:
     assert "fully connected layer" in steps[-1].says
 
 
-# 1.1(e): h' = h + beta w (v - h) q.epsilon to first order, so the covariance is (sigma beta w |q|)^2 (v - h)(v - h)^T.
+# 1.1(e): h' = h + beta w (v - h) q.epsilon to first order, so the covariance is (sigma beta w |q|)^2 (v -
+# h)(v - h)^T.
 def test_1_1_e_a_small_perturbation_of_a_key() -> None:
     found = answer("key_perturbation", sigma="1/100")
     for i, q in enumerate(([1, 2, 0, 0], [2, -1, 1, 0])):
@@ -91,7 +93,8 @@ def test_1_1_e_a_small_perturbation_of_a_key() -> None:
         )  # the mean moves to second order only
 
 
-# 1.1(f): the score of the stretched key is multiplied; query 1 (product 4) turns to it, query 2 (product -2) away.
+# 1.1(f): the score of the stretched key is multiplied; query 1 (product 4) turns to it, query 2 (product -2)
+# away.
 def test_1_1_f_an_elongated_key() -> None:
     found = answer("key_perturbation", stretch=3)
     longer = KEYS * np.array([[1], [3], [1]])
@@ -100,8 +103,8 @@ def test_1_1_f_an_elongated_key() -> None:
     assert found["helps"] == [True, False]
 
 
-# 1.2(a, b): H = [H_1; ...] W_o; a head mixes its own channels, as Conv1d with groups does. Width 4, kernel 3, 2 groups:
-# 3 * 16 weights against 3 * 16 / 2, while heads change nothing about the 4 * 16 of attention.
+# 1.2(a, b): H = [H_1; ...] W_o; a head mixes its own channels, as Conv1d with groups does. Width 4, kernel 3,
+# 2 groups: 3 * 16 weights against 3 * 16 / 2, while heads change nothing about the 4 * 16 of attention.
 def test_1_2_heads_and_groups() -> None:
     steps, found = worked("grouped_heads")
     assert r"H = [H_1; \dots; H_h]\, W_o" in steps[0].formula
@@ -117,7 +120,8 @@ def test_1_2_heads_and_groups() -> None:
     assert np.array(found["output"], float)[:, 2:].tolist() == np.roll(x, -1, 0)[:, 2:].tolist()
 
 
-# 1.3(a): Q = C W_q, K = C W_k, V = C W_v per head (rows as tokens), the heads joined by W_o: put together here.
+# 1.3(a): Q = C W_q, K = C W_k, V = C W_v per head (rows as tokens), the heads joined by W_o: put together
+# here.
 def test_1_3_a_self_attention_of_an_input() -> None:
     found = answer("attention_constructions")
     tokens = np.concatenate([[[1, 2], [3, 1], [0, 4], [2, 2]], np.eye(4)], axis=1)
@@ -141,9 +145,9 @@ def test_1_3_b_when_positions_are_needed() -> None:
     assert found["table"] == [close(row) for row in table.tolist()]
 
 
-# 1.3(c, d, e): what comes out is the input itself, the input reordered, each token times the same matrix, and the sum
-# over three neighbours each times its own matrix; the error is what softmax leaves to other tokens, 3 / (e^8 + 3) of
-# the weight at sharpness 16 with 4 places.
+# 1.3(c, d, e): what comes out is the input itself, the input reordered, each token times the same matrix, and
+# the sum over three neighbours each times its own matrix; the error is what softmax leaves to other tokens, 3
+# / (e^8 + 3) of the weight at sharpness 16 with 4 places.
 @pytest.mark.parametrize("kind", ["identity", "permutation", "pointwise", "convolution"])
 def test_1_3_cde_attention_as_other_layers(kind: str) -> None:
     x = np.array([[1, 2], [3, 1], [0, 4], [2, 2]])
@@ -160,7 +164,8 @@ def test_1_3_cde_attention_as_other_layers(kind: str) -> None:
     assert answer("attention_constructions", kind=kind, sharpness=60)["error"] < 1e-11
 
 
-# 1.4(a-e), 1.5(a-d): ViT-B/16: 196 patches + 1 = 197 tokens of width 768, 12 layers, 12 heads of 64, MLP 3072.
+# 1.4(a-e), 1.5(a-d): ViT-B/16: 196 patches + 1 = 197 tokens of width 768, 12 layers, 12 heads of 64, MLP
+# 3072.
 @pytest.mark.parametrize(
     ("words", "number"),
     [

@@ -63,7 +63,8 @@ def test_1_2_to_1_4_the_gradients_are_those_of_the_loss(field: str, name: str, a
 
 
 def test_1_3_the_slope_is_the_logistic_one() -> None:
-    # d h_3 / d h_2 = diag(h (1 - h)) U: the gradient at step 2 minus its local part is U^T diag(h (1 - h)) g_3.
+    # d h_3 / d h_2 = diag(h (1 - h)) U: the gradient at step 2 minus its local part is U^T diag(h (1 - h))
+    # g_3.
     _, found = worked("bptt")
     h, g = np.array(found["hidden"]), np.array(found["grad_hidden"])
     local = -2 * (TARGETS[1] - V @ h[1]) @ V
@@ -71,8 +72,8 @@ def test_1_3_the_slope_is_the_logistic_one() -> None:
 
 
 def test_1_5_the_truncated_gradient_is_biased() -> None:
-    # h_t = u h_{t-1} + x_t with u = 1/2 over 6 signs, target x_1: mean of d (x_1 - h_6)^2 / du over all 64 sequences,
-    # with the last k uses of u counted.
+    # h_t = u h_{t-1} + x_t with u = 1/2 over 6 signs, target x_1: mean of d (x_1 - h_6)^2 / du over all 64
+    # sequences, with the last k uses of u counted.
     def mean_gradient(k: int) -> Fraction:
         total = Fraction(0)
         for signs in itertools.product((-1, 1), repeat=6):
@@ -170,8 +171,8 @@ def test_3_3_the_expectation_is_a_loss_and_a_penalty() -> None:
 
 
 def test_3_4_descent_from_zero_ends_at_the_shortest_solution() -> None:
-    # X = [[1, 0, 1], [0, 1, 1]], y = (1, 5): X X^T lambda = -2 y is 2a + b = -2, a + 2b = -10, so lambda = (2, -6) and
-    # w = -X^T lambda / 2 = (-1, 3, 2).
+    # X = [[1, 0, 1], [0, 1, 1]], y = (1, 5): X X^T lambda = -2 y is 2a + b = -2, a + 2b = -10, so lambda =
+    # (2, -6) and w = -X^T lambda / 2 = (-1, 3, 2).
     _, found = worked("min_norm")
     assert found["multipliers"] == [2, -6]
     assert found["solution"] == found["limit"] == [-1, 3, 2]

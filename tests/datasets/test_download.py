@@ -214,7 +214,7 @@ def test_a_killed_process_frees_the_lock_and_its_bytes_are_used(server: Server, 
     arguments = (f"{server.url}/file", tmp_path / "file", check(), LIMIT)
     process = multiprocessing.get_context("spawn").Process(target=_download.fetch, args=arguments)
     process.start()
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 300
     while not (part.exists() and part.stat().st_size) and time.monotonic() < deadline:
         time.sleep(0.01)
     process.kill()

@@ -1,4 +1,4 @@
-"""The masked autoencoder: exact counts, tokens that end where they belong, and nothing seen of hidden patches."""
+"""The masked autoencoder: exact counts, tokens in their positions, no use of hidden patches."""
 
 import pytest
 import torch
@@ -7,7 +7,7 @@ from torch import nn
 from vitruvius.arch.arch import Arch
 from vitruvius.core.errors import UserError
 from vitruvius.nn import masked
-from vitruvius.nn.masked import MaskedAutoencoder, Plan, hide
+from vitruvius.nn.masked import MaskedAutoencoder, Masking, hide
 from vitruvius.nn.vit import patches
 from vitruvius.objectives import Batch
 from vitruvius.objectives.mask import mask
@@ -59,7 +59,7 @@ def test_every_patch_is_hidden_equally_often() -> None:
 
 @pytest.mark.parametrize("class_token", [True, False])
 def test_tokens_end_where_their_patches_were(class_token: bool) -> None:
-    """With a widening that copies, each visible token lies at its patch, each hidden place holds the mask token."""
+    """With an identity map, each visible token is at its patch and hidden patches hold the mask token."""
     model = small(class_token=class_token)
     model.widen = nn.Identity()  # type: ignore[assignment]
     model.mask_token.data = torch.full((1, 1, 8), 7.0)
@@ -85,7 +85,7 @@ def test_what_is_hidden_changes_no_prediction() -> None:
     other = model.covered(x, plan, torch.randn(3, 2, 8, 8, generator=source(1)))
     assert not torch.equal(other, x)
     assert torch.equal(model.predict(other, plan), model.predict(x, plan))
-    visible = model.covered(x, Plan(plan.visible_Bv, 15 - plan.restore_Bn), x + 1)
+    visible = model.covered(x, Masking(plan.visible_Bv, 15 - plan.restore_Bn), x + 1)
     assert not torch.equal(model.predict(visible, plan), model.predict(x, plan))
 
 

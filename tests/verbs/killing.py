@@ -136,7 +136,7 @@ def killed_run(
             patience = 4 * source.random() ** 2 if len(kills) < 3 and attempt < 10 else None
             process = forked(child)
             if patience is not None:
-                end = time.monotonic() + 20
+                end = time.monotonic() + 300
                 while MARK[0] != PHASES.index(wanted) and time.monotonic() < end:
                     if os.waitpid(process, os.WNOHANG)[0]:
                         return fingerprint(root), kills

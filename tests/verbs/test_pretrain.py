@@ -362,13 +362,13 @@ def test_a_signal_saves_and_leaves(tmp_path: Path, vectors: str) -> None:
     command = [sys.executable, "-m", "vitruvius", "pretrain", *words]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     state = tmp_path / "pretrain" / "a" / "state"
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 600
     while not (state.is_dir() and any(state.glob("*.json"))):
         assert process.poll() is None, process.communicate()[1]
         assert time.monotonic() < deadline
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=60)
+    _, error = process.communicate(timeout=600)
     assert process.returncode == 130
     assert "the state is saved" in error.splitlines()[-1]
     assert pretrain(tmp_path, "--resume", "a", "--time-limit", "0.001", "--quiet") == 0

@@ -9,7 +9,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from vitruvius.checks import Example, Trace, first_tensor
 from vitruvius.doctor.results import AccumulationTable, MicroBatches
-from vitruvius.nn.accumulation import Measure, Run, apart, by_modules, guilty
+from vitruvius.nn.accumulation import Accumulate, Measure, by_modules, difference, modules_mixing_rows
 
 MOVED = 1e-4
 """Relative change of an output that counts as a change."""
@@ -61,17 +61,17 @@ def _table(example: Example, train_batch_norm: bool, name: str) -> AccumulationT
     if not torch.equal(whole, _output(deepcopy(model), example, everything)):
         raise ValueError("the same batch gives another output the second time")
     run = by_modules(model, _measure(example, whole))
-    modules = guilty(model, batch, lambda network: _output(network, example, everything), MOVED)
+    modules = modules_mixing_rows(model, batch, lambda network: _output(network, example, everything), MOVED)
     rows = tuple(_micro_batches(run, size, batch // size) for size in cuts(batch))
     return AccumulationTable(
         network=name, where=example.where, modules=tuple(modules), rows=rows, failed=None
     )
 
 
-def _micro_batches(run: Run, batch: int, steps: int) -> MicroBatches:
+def _micro_batches(run: Accumulate, batch: int, steps: int) -> MicroBatches:
     logits = gradient = failed = None
     try:
-        logits, gradient = apart(run, [batch] * steps, [1 / steps] * steps)
+        logits, gradient = difference(run, [batch] * steps, [1 / steps] * steps)
     except ValueError as error:  # BatchNorm refuses a single row of a (B, C) tensor
         failed = str(error)
     return MicroBatches(batch=batch, steps=steps, logits=logits, gradient=gradient, failed=failed)

@@ -1,7 +1,7 @@
 r"""Attention by a similarity $\kappa_{ij} = f_{ij}\,(a_i \cdot b_j + c)^p$, a block of queries at a time.
 
-$o_i = \sum_j \kappa_{ij} v_j / \sum_j \kappa_{ij}$ with $f$ from the mask. The similarities of a block are used and
-forgotten; the backward pass computes them again, so training keeps O(N) numbers for O(N M) work.
+$o_i = \sum_j \kappa_{ij} v_j / \sum_j \kappa_{ij}$ with $f$ from the mask. The similarities of a block are
+not kept: the backward pass computes them again, so training keeps O(N) numbers for O(N M) work.
 
 Shapes: B batch, H heads, G heads of all batches, N queries, M keys, D width of a and b, E value width.
 """
@@ -13,20 +13,21 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-# 1 MiB of float32: two such blocks fill the second-level cache of a core, and blocks of 4 MiB took 1.2 times as long.
+# 1 MiB of float32: two such blocks fill the second-level cache of a core, and blocks of 4 MiB took 1.2 times
+# as long.
 BLOCK_SCORES = 2**18
 BLOCK_ROWS = 128
 
-# Pairs of a query and a key up to which autograd stores all weights: storing took half the time at 17 tokens, the
-# same at 65 and 1.8 times as long at 128.
+# Pairs of a query and a key up to which autograd stores all weights: storing took half the time at 17 tokens,
+# the same at 65 and 1.8 times as long at 128.
 STORED_PAIRS = 64 * 64
 
 
 class Similarity(NamedTuple):
-    """What $p$ and $c$ are."""
+    """The parameters of $(a \\cdot b + c)^p$."""
 
-    power: int  # 1 or 2
-    offset: float
+    power: int  # p, 1 or 2
+    offset: float  # c
 
 
 LINEAR = Similarity(1, 0.0)
@@ -34,7 +35,7 @@ QUADRATIC = Similarity(2, 1.0)
 
 
 def weights(a: Tensor, b: Tensor, factor: Tensor | None, similarity: Similarity) -> Tensor:
-    """All weights at once (B, H, N, M)."""
+    """Compute all weights at once, (B, H, N, M)."""
     kappa_BHNM = _product(a, b, similarity) ** similarity.power
     if factor is not None:
         kappa_BHNM = kappa_BHNM * factor
@@ -44,7 +45,7 @@ def weights(a: Tensor, b: Tensor, factor: Tensor | None, similarity: Similarity)
 def attend(
     a: Tensor, b: Tensor, v: Tensor, factor: Tensor | None, similarity: Similarity, causal: bool
 ) -> Tensor:
-    """The weighted mean of the values (B, H, N, E); short sequences are left to autograd."""
+    """The weighted mean of the values (B, H, N, E); short sequences are differentiated by autograd."""
     if is_short(a, b):
         if causal:
             factor = torch.ones(a.shape[2], b.shape[2], dtype=torch.bool, device=a.device).tril()
@@ -61,14 +62,14 @@ def is_short(a: Tensor, b: Tensor) -> bool:
 
 
 def floor(dtype: torch.dtype, width: int, power: int) -> float:
-    """The largest similarity that is nothing but the rounding of products that cancel to 0."""
+    """The largest similarity that can be the rounding error of products that cancel to 0."""
     if power == 1:
         return 0.0  # the features of linear attention are positive: nothing cancels
     return float(4 * width * torch.finfo(dtype).eps ** 2)
 
 
 def divisor(total: Tensor, empty: Tensor) -> Tensor:
-    """Row sums to divide by: infinity for an empty row, which makes its output and gradients 0."""
+    """The row sums, infinite for an empty row, so that its output and gradients are 0."""
     return total.masked_fill(empty, torch.inf)
 
 
@@ -80,7 +81,7 @@ def _divisor(kappa: Tensor, smallest: float) -> Tensor:
 def _in_groups(
     a: Tensor, b: Tensor, v: Tensor, factor: Tensor | None, similarity: Similarity, causal: bool
 ) -> Tensor:
-    """As many heads at a time as fill a block."""
+    """Attend with as many heads at a time as fill a block."""
     heads = max(1, BLOCK_SCORES // (min(BLOCK_ROWS, a.shape[1]) * b.shape[1]))
     parts = [torch.split(x, heads) for x in (a, b, v)]
     factors = [None] * len(parts[0]) if factor is None else torch.split(factor, heads)
@@ -88,7 +89,7 @@ def _in_groups(
 
 
 class _Blocked(torch.autograd.Function):
-    """Keeps a (G, N, D), b (G, M, D), v (G, M, E), the factor, the output and the row sums."""
+    """Attention that keeps a (G, N, D), b (G, M, D), v (G, M, E), the factor, the output and the row sums."""
 
     @staticmethod
     def forward(ctx: Any, a: Tensor, b: Tensor, v: Tensor, factor: Tensor | None, *how: Any) -> Tensor:
@@ -116,7 +117,7 @@ class _Blocked(torch.autograd.Function):
             product = _product(a[:, rows], b[:, keys], similarity)
             d_product = (d_out[:, rows] @ v[:, keys].mT).sub_(mean[:, rows])
             if similarity.power == 2:
-                d_product.mul_(product)  # the factor 2 follows on the sums, which are smaller
+                d_product.mul_(product)  # the factor 2 is applied to the sums, which are smaller
             if d_factor is not None:
                 part = _rows(d_factor, rows)
                 part += (d_product * product).sum_to_size(part.shape)
@@ -138,7 +139,7 @@ def _product(a: Tensor, b: Tensor, similarity: Similarity) -> Tensor:
 
 
 def _blocks(a: Tensor, b: Tensor, causal: bool) -> Iterator[tuple[slice, slice]]:
-    """Ranges of queries with the keys they may see."""
+    """Yield ranges of queries with the keys that they may attend to."""
     queries, keys = a.shape[1], b.shape[1]
     step = max(1, min(BLOCK_ROWS, BLOCK_SCORES // keys))
     for start in range(0, queries, step):
@@ -151,7 +152,7 @@ def _rows(factor: Tensor, rows: slice) -> Tensor:
 
 
 def _hide(kappa: Tensor, factor: Tensor | None, rows: slice, causal: bool) -> None:
-    """Remove in place what the queries `rows` may not see."""
+    """Set to 0, in place, the pairs that the mask hides from the queries `rows`."""
     if causal:
         kappa.tril_(rows.start)
     elif factor is not None:

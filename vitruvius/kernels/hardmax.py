@@ -1,8 +1,9 @@
 r"""Hard attention: the value of the one key with the largest product with the query.
 
-$w_{ij} = 1$ for $j = \arg\max_l (q_i \cdot k_l / \sqrt{D} + m_{il})$, the first such key in a tie, and 0 for others.
-The choice is piecewise constant, so no gradient reaches queries and keys, and only the chosen values receive one.
-With `straight_through` (Bengio et al. 2013) the backward pass pretends that the weights were those of softmax.
+$w_{ij} = 1$ for $j = \arg\max_l (q_i \cdot k_l / \sqrt{D} + m_{il})$, the first such key in a tie, and 0 for
+others. The choice is piecewise constant, so no gradient reaches queries and keys, and only the chosen values
+receive one. With `straight_through` (Bengio et al. 2013) the backward pass pretends that the weights were
+those of softmax.
 
 Shapes: B batch, H heads, N queries, M keys, D query and key width, E value width.
 """
@@ -11,14 +12,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from vitruvius.kernels import Mask, _masks, softmax
-from vitruvius.kernels._precision import in_full_precision
+from vitruvius.kernels import Mask, _inputs, softmax
 
 
-@in_full_precision
+@_inputs.in_full_precision
 def weights(q: Tensor, k: Tensor, mask: Mask = None, *, straight_through: bool = False) -> Tensor:
     """One 1 per row (B, H, N, M), at the best visible key; all 0 where no key is visible."""
-    _masks.check(q, k)
+    _inputs.check(q, k)
     best_BHN1, seen_BHN1 = _best(q, k, mask)
     hard_BHNM = functional.one_hot(best_BHN1.squeeze(-1), k.shape[2]).to(q.dtype) * seen_BHN1
     if not straight_through:
@@ -27,7 +27,7 @@ def weights(q: Tensor, k: Tensor, mask: Mask = None, *, straight_through: bool =
     return hard_BHNM + (soft_BHNM - soft_BHNM.detach())
 
 
-@in_full_precision
+@_inputs.in_full_precision
 def attend(q: Tensor, k: Tensor, v: Tensor, mask: Mask = None, *, straight_through: bool = False) -> Tensor:
     """The chosen value of every query (B, H, N, E).
 
@@ -35,7 +35,7 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Mask = None, *, straight_throu
     >>> attend(key[:, :, 1:], key, value).flatten().tolist()
     [6.0, 7.0]
     """
-    _masks.check(q, k, v)
+    _inputs.check(q, k, v)
     if straight_through:
         return weights(q, k, mask, straight_through=True) @ v
     best_BHN1, seen_BHN1 = _best(q, k, mask)
@@ -44,11 +44,11 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Mask = None, *, straight_throu
 
 @torch.no_grad()
 def _best(q: Tensor, k: Tensor, mask: Mask) -> tuple[Tensor, Tensor]:
-    """The index of each query's key, and whether it may see any (both B, H, N, 1)."""
+    """The index of the best key of each query, and whether the query has a visible key; both (B, H, N, 1)."""
     score_BHNM = (q * q.shape[-1] ** -0.5) @ k.mT
-    keep = _masks.dense(mask, q, k)
+    keep = _inputs.dense(mask, q, k)
     if keep is not None:
         score_BHNM = score_BHNM if keep.dtype == torch.bool else score_BHNM + keep
-        score_BHNM = score_BHNM.masked_fill(_masks.hidden(keep), -torch.inf)
+        score_BHNM = score_BHNM.masked_fill(_inputs.hidden(keep), -torch.inf)
     best_BHN1 = score_BHNM.argmax(-1, keepdim=True)
     return best_BHN1, score_BHNM.gather(-1, best_BHN1) > -torch.inf

@@ -1,8 +1,9 @@
-r"""Softmax attention (Vaswani et al. 2017): a key's weight grows exponentially with its product with the query.
+r"""Softmax attention (Vaswani et al. 2017): a key's weight grows exponentially with its product with the
+query.
 
 $w_{ij} = \exp(\beta\, q_i \cdot k_j + m_{ij}) / \sum_l \exp(\beta\, q_i \cdot k_l + m_{il})$ with the inverse
-temperature $\beta = 1/\sqrt{D}$ by default. $\beta = 0$ gives the mean of the values, $\beta \to \infty$ the value of
-the best key, split evenly among ties (in proportion to $e^{m}$ under a float mask).
+temperature $\beta = 1/\sqrt{D}$ by default. $\beta = 0$ gives the mean of the values, $\beta \to \infty$ the
+value of the best key, split evenly among ties (in proportion to $e^{m}$ under a float mask).
 
 Shapes: B batch, H heads, N queries, M keys, D query and key width, E value width.
 """
@@ -14,24 +15,24 @@ from torch import Tensor
 from torch.nn import functional
 
 from vitruvius.core.errors import UserError
-from vitruvius.kernels import Mask, _masks
-from vitruvius.kernels._precision import in_full_precision
+from vitruvius.kernels import Mask, _inputs
 
-# Explicit time / fused time, forward and backward on CPU: 0.84 at 17 keys, 0.86 at 50, 1.05 at 65, 1.6 at 197 (D = 64).
+# Explicit time / fused time, forward and backward on CPU: 0.84 at 17 keys, 0.86 at 50, 1.05 at 65, 1.6 at 197
+# (D = 64).
 EXPLICIT_KEYS = 64
 
-# Beyond this inverse temperature the row's maximum is taken off before scaling, so that no beta overflows.
+# Above this inverse temperature the maximum of a row is subtracted before scaling, so that no beta overflows.
 SHARP_BETA = 1e4
 
 
-@in_full_precision
+@_inputs.in_full_precision
 def weights(q: Tensor, k: Tensor, mask: Mask = None, *, beta: float | str | None = None) -> Tensor:
-    """The weight of every key for every query (B, H, N, M); half precision is softmaxed in float32.
+    """The weight of every key for every query (B, H, N, M).
 
     >>> weights(torch.zeros(1, 1, 2, 4), torch.zeros(1, 1, 2, 4), "causal")[0, 0].tolist()
     [[1.0, 0.0], [0.5, 0.5]]
     """
-    _masks.check(q, k)
+    _inputs.check(q, k)
     return _weights(q, k, mask, _inverse_temperature(beta, q.shape[-1]))
 
 
@@ -44,18 +45,18 @@ def attend(
     beta: float | str | None = None,
     dropout: float = 0.0,
 ) -> Tensor:
-    """The weighted mean of the values (B, H, N, E); `dropout` zeroes that fraction of the weights, as in training."""
-    _masks.check(q, k, v)
+    """The weighted mean of the values (B, H, N, E); `dropout` sets that fraction of the weights to 0."""
+    _inputs.check(q, k, v)
     scale = _inverse_temperature(beta, q.shape[-1])
     # With dropout the fused kernel falls back to its slow form, so the explicit one is taken for any length.
     if dropout > 0 or scale > SHARP_BETA or (k.shape[2] <= EXPLICIT_KEYS and q.device.type == "cpu"):
         return _explicit(q, k, v, mask, scale, dropout)
-    causal = _masks.is_causal(mask)
-    keep = None if causal else _masks.dense(mask, q, k)
+    causal = _inputs.is_causal(mask)
+    keep = None if causal else _inputs.dense(mask, q, k)
     return functional.scaled_dot_product_attention(q, k, v, keep, is_causal=causal, scale=scale)
 
 
-@in_full_precision
+@_inputs.in_full_precision
 def _explicit(q: Tensor, k: Tensor, v: Tensor, mask: Mask, beta: float, dropout: float) -> Tensor:
     weight_BHNM = _weights(q, k, mask, beta)
     if dropout > 0:
@@ -64,8 +65,8 @@ def _explicit(q: Tensor, k: Tensor, v: Tensor, mask: Mask, beta: float, dropout:
 
 
 def _weights(q: Tensor, k: Tensor, mask: Mask, beta: float) -> Tensor:
-    keep = _masks.dense(mask, q, k)
-    hidden = None if keep is None else _masks.hidden(keep)
+    keep = _inputs.dense(mask, q, k)
+    hidden = None if keep is None else _inputs.hidden(keep)
     if beta > SHARP_BETA:
         score_BHNM = _sharpened(q @ k.mT, hidden, beta)
     else:
@@ -74,13 +75,14 @@ def _weights(q: Tensor, k: Tensor, mask: Mask, beta: float) -> Tensor:
         return score_BHNM.softmax(-1)
     if keep.dtype != torch.bool:
         score_BHNM = score_BHNM + keep
-    # A finite fill: -inf in a whole row would make its weights and gradients NaN before the second fill clears them.
+    # A finite fill: -inf in a whole row would make its weights and gradients NaN before the second fill
+    # clears them.
     lowest = torch.finfo(score_BHNM.dtype).min
     return score_BHNM.masked_fill(hidden, lowest).softmax(-1).masked_fill(hidden, 0.0)
 
 
 def _sharpened(score_BHNM: Tensor, hidden: Tensor | None, beta: float) -> Tensor:
-    """Scores times beta, up to a constant per row, such that the best visible key has exactly 0."""
+    """Scores times beta, shifted per row so that the best visible key has exactly 0."""
     visible = score_BHNM.detach()
     if hidden is not None:
         visible = visible.masked_fill(hidden, torch.finfo(visible.dtype).min)

@@ -21,7 +21,7 @@ from vitruvius.lessons._proofs import agree
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from vitruvius.nn.accumulation import Run
+    from vitruvius.nn.accumulation import Accumulate
 
 SUBJECT = "training"
 CHANNELS, SIDE, CLASSES, EPS = 6, 5, 5, 1e-5
@@ -43,7 +43,9 @@ class Question(lessons.Question):
     def _fits(self) -> "Question":
         if sum(self.unequal) != self.effective or min(self.unequal) < 1:
             has = f"{list(self.unequal)}, {sum(self.unequal)} samples"
-            raise ValueError(f"unequal has {has}, it needs positive sizes that add up to effective = {self.effective}")
+            raise ValueError(
+                f"unequal has {has}, it needs positive sizes that add up to effective = {self.effective}"
+            )
         return self
 
 
@@ -133,7 +135,7 @@ def _images(question: Question) -> tuple["Tensor", "Tensor"]:
     return x_BCHW, torch.randint(CLASSES, (question.effective,), generator=generator)
 
 
-def _by_modules(question: Question, model: "nn.Module") -> "Run":
+def _by_modules(question: Question, model: "nn.Module") -> "Accumulate":
     """Accumulation as a training loop does it."""
     from torch.nn import functional
 
@@ -148,25 +150,27 @@ def _by_modules(question: Question, model: "nn.Module") -> "Run":
     return by_modules(model, measure)
 
 
-def _rows(effective: int, runs: dict[str, "Run"]) -> list[dict[str, Any]]:
+def _rows(effective: int, runs: dict[str, "Accumulate"]) -> list[dict[str, Any]]:
     """One row per norm and pair (batch, steps) with that product."""
-    from vitruvius.nn.accumulation import apart
+    from vitruvius.nn.accumulation import difference
 
     rows = []
     for norm, run in runs.items():
         for batch in (size for size in range(1, effective + 1) if effective % size == 0):
             steps = effective // batch
-            logits, gradient = apart(run, [batch] * steps, [1 / steps] * steps)
-            rows.append({"norm": norm, "batch": batch, "steps": steps, "logits": logits, "gradient": gradient})
+            logits, gradient = difference(run, [batch] * steps, [1 / steps] * steps)
+            rows.append(
+                {"norm": norm, "batch": batch, "steps": steps, "logits": logits, "gradient": gradient}
+            )
     return rows
 
 
-def _ways(run: "Run", sizes: list[int]) -> dict[str, float]:
+def _ways(run: "Accumulate", sizes: list[int]) -> dict[str, float]:
     """The error of the gradient with either kind of shares."""
-    from vitruvius.nn.accumulation import apart
+    from vitruvius.nn.accumulation import difference
 
     shares = {"divided": [1 / len(sizes)] * len(sizes), "weighted": [size / sum(sizes) for size in sizes]}
-    return {name: apart(run, sizes, share)[1] for name, share in shares.items()}
+    return {name: difference(run, sizes, share)[1] for name, share in shares.items()}
 
 
 def _written(table: list[dict[str, Any]]) -> str:
@@ -176,7 +180,9 @@ def _written(table: list[dict[str, Any]]) -> str:
     head = [r"\mathrm{batch}", r"\mathrm{steps}"]
     head += [rf"\Delta \mathrm{{{what}}}_{{\mathrm{{{norm}}}}}" for what, norm in parts]
     pairs = zip(table[:half], table[half:], strict=True)
-    return matrix([head, *([*list(batch.values())[1:], layer["logits"], layer["gradient"]] for batch, layer in pairs)])
+    return matrix(
+        [head, *([*list(batch.values())[1:], layer["logits"], layer["gradient"]] for batch, layer in pairs)]
+    )
 
 
 def _figure(table: list[dict[str, Any]]) -> Lines:
@@ -190,10 +196,10 @@ def _figure(table: list[dict[str, Any]]) -> Lines:
 
 
 def _guilty(question: Question, model: "nn.Sequential") -> list[str]:
-    from vitruvius.nn.accumulation import guilty
+    from vitruvius.nn.accumulation import modules_mixing_rows
 
     x_BCHW = _images(question)[0]
-    return guilty(model, len(x_BCHW), lambda network: network(x_BCHW), 1e-9)
+    return modules_mixing_rows(model, len(x_BCHW), lambda network: network(x_BCHW), 1e-9)
 
 
 @lru_cache(maxsize=4)
@@ -203,13 +209,16 @@ def _again(question: Question) -> dict[str, tuple[str, Any]]:
     method = "convolutions and norms written out by hand"
     return {
         "table": (method, _rows(question.effective, runs)),
-        "guilty": ("autograd from one row to another", {norm: _mixing(question, m) for norm, m in models.items()}),
+        "guilty": (
+            "autograd from one row to another",
+            {norm: _mixing(question, m) for norm, m in models.items()},
+        ),
         "unequal": (method, _ways(runs["layer"], list(question.unequal))),
         "leftover": ("the loop run and watched", _watched(question)),
     }
 
 
-def _by_hand(question: Question, model: "nn.Module", norm: str) -> "Run":
+def _by_hand(question: Question, model: "nn.Module", norm: str) -> "Accumulate":
     """Accumulation with every layer as its formula."""
     import torch
     from torch.nn import functional
@@ -226,14 +235,18 @@ def _by_hand(question: Question, model: "nn.Module", norm: str) -> "Run":
             centred = x - x.mean(axes, keepdim=True)
             scale, shift = (weights[f"norm{i}.{part}"] for part in ("weight", "bias"))
             scale, shift = (p[:, None, None] if norm == "batch" else p for p in (scale, shift))
-            x = (centred / (centred.square().mean(axes, keepdim=True) + EPS).sqrt() * scale + shift).clamp(min=0)
+            x = (centred / (centred.square().mean(axes, keepdim=True) + EPS).sqrt() * scale + shift).clamp(
+                min=0
+            )
         return x.mean((2, 3)) @ weights["head.weight"].T + weights["head.bias"]
 
     def run(sizes: list[int], shares: list[float]) -> tuple["Tensor", "Tensor"]:
         logits = torch.cat([forward(x) for x in torch.split(x_BCHW, sizes)])
         rows = torch.split(logits.logsumexp(1) - logits[torch.arange(len(y_B)), y_B], sizes)
         loss = torch.stack([share * part.mean() for part, share in zip(rows, shares, strict=True)]).sum()
-        return logits.detach(), torch.cat([g.flatten() for g in torch.autograd.grad(loss, list(weights.values()))])
+        return logits.detach(), torch.cat(
+            [g.flatten() for g in torch.autograd.grad(loss, list(weights.values()))]
+        )
 
     return run
 

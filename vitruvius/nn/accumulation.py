@@ -1,7 +1,7 @@
-r"""Gradient accumulation measured: how far k micro-batches are from the one large batch they should equal.
+r"""Gradient accumulation: how far k micro-batches are from the one large batch that they should equal.
 
-$\frac1k \sum_i \nabla \ell_i$ is the gradient of the whole batch only if no row of a batch influences another. Every
-figure comes from a fresh copy of the network, which itself stays as it is.
+$\frac1k \sum_i \nabla \ell_i$ is the gradient of the whole batch only if no row of a batch influences
+another. Everything is measured on copies of the network, which itself stays as it is.
 """
 
 from collections.abc import Callable
@@ -11,16 +11,16 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor, nn
 
-Run: TypeAlias = Callable[[list[int], list[float]], tuple[Tensor, Tensor]]
-"""Sizes of micro-batches and the share of each mean loss -> output of all rows and accumulated gradient."""
+Accumulate: TypeAlias = Callable[[list[int], list[float]], tuple[Tensor, Tensor]]
+"""Sizes of micro-batches, weight of each mean loss -> outputs of all rows, accumulated gradient."""
 Measure: TypeAlias = Callable[[nn.Module, slice], tuple[Tensor, Tensor]]
-"""A network and some rows of the batch -> their output and their mean loss."""
+"""A network, a range of rows of the batch -> the outputs of these rows and their mean loss."""
 
 
-def by_modules(model: nn.Module, measure: Measure) -> Run:
-    """Accumulation as a training loop does it."""
+def by_modules(model: nn.Module, measure: Measure) -> Accumulate:
+    """Accumulate gradients by one backward pass per micro-batch, as a training loop does."""
 
-    def run(sizes: list[int], shares: list[float]) -> tuple[Tensor, Tensor]:
+    def accumulate(sizes: list[int], shares: list[float]) -> tuple[Tensor, Tensor]:
         fresh, outputs, begin = deepcopy(model), [], 0
         fresh.zero_grad()
         for size, share in zip(sizes, shares, strict=True):
@@ -31,25 +31,28 @@ def by_modules(model: nn.Module, measure: Measure) -> Run:
         gradients = [weight.grad.flatten() for weight in fresh.parameters() if weight.grad is not None]
         return torch.cat(outputs), torch.cat(gradients)
 
-    return run
+    return accumulate
 
 
-def apart(run: Run, sizes: list[int], shares: list[float]) -> tuple[float, float]:
-    """Largest difference of the outputs, relative one of the gradient, to one large batch; below 1e-12 is rounding."""
-    (output, gradient), (whole, wanted) = run(sizes, shares), run([sum(sizes)], [1.0])
+def difference(accumulate: Accumulate, sizes: list[int], shares: list[float]) -> tuple[float, float]:
+    """The largest difference of an output, and the relative one of the gradient, from one large batch."""
+    (output, gradient), (whole, wanted) = accumulate(sizes, shares), accumulate([sum(sizes)], [1.0])
     length = wanted.norm().item()
     off = (gradient - wanted).norm().item() / length if length else 0.0
     return round((output - whole).abs().max().item(), 12), round(off, 12)
 
 
-def guilty(model: nn.Module, batch: int, call: Callable[[nn.Module], Any], tolerance: float) -> list[str]:
-    """The innermost modules that answer differently when the rows they are given come in two halves.
+def modules_mixing_rows(
+    model: nn.Module, batch: int, call: Callable[[nn.Module], Any], tolerance: float
+) -> list[str]:
+    """Name the innermost modules whose output changes when their input is given in two halves.
 
-    `call` runs a network on the whole batch; a module counts if its only input is a tensor with `batch` rows.
+    `call` runs a network on the whole batch; a module is tested if its only input is a tensor with `batch`
+    rows.
     """
     fresh, found = deepcopy(model), []
 
-    def look(name: str) -> Callable[..., None]:
+    def hook_for(name: str) -> Callable[..., None]:
         def hook(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
             tensors = len(args) == 1 and isinstance(args[0], Tensor) and isinstance(output, Tensor)
             if tensors and args[0].shape[:1] == (batch,) and _differs(module, args[0], output, tolerance):
@@ -59,7 +62,7 @@ def guilty(model: nn.Module, batch: int, call: Callable[[nn.Module], Any], toler
 
     for name, module in fresh.named_modules():
         if next(module.children(), None) is None:
-            module.register_forward_hook(look(name))
+            module.register_forward_hook(hook_for(name))
     with torch.no_grad():
         call(fresh)
     return list(dict.fromkeys(found))
@@ -70,6 +73,6 @@ def _differs(module: nn.Module, x: Tensor, output: Tensor, tolerance: float) -> 
         halves = torch.cat([module.forward(half) for half in x.chunk(2)])
     except ValueError:  # BatchNorm refuses a single row of a (B, C) tensor
         return True
-    return halves.shape == output.shape and bool(
-        (halves - output).abs().max() > tolerance * output.abs().max()
-    )
+    if halves.shape != output.shape:
+        return False
+    return bool((halves - output).abs().max() > tolerance * output.abs().max())

@@ -1,4 +1,4 @@
-r"""Dot-product attention as modules: one head as the textbook writes it, many heads as one computation.
+r"""Dot-product attention as modules: one head as in the textbook, and several heads in one computation.
 
 $\mathrm{Attention}(Q, K, V) = \mathrm{softmax}(QK^T/\sqrt{d_k})\,V$ (Vaswani et al. 2017).
 Shapes: B batch, N tokens, D width, I inner width, H heads, E head width.
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ScaledDotProductAttention(nn.Module):
-    """A single head: Q, K and V by linear maps without bias, softmax over the keys, dropout on the weights."""
+    """A single head: linear maps without bias, softmax over the keys, dropout on the weights."""
 
     def __init__(self, width: int, inner_dim: int, dropout: float = 0.0) -> None:
         super().__init__()
@@ -27,7 +27,7 @@ class ScaledDotProductAttention(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x_BND: Tensor) -> Tensor:
-        """Each token's mixture of all values, (B, N, inner_dim)."""
+        """Weighted mean of the values for each token, (B, N, inner_dim)."""
         q_BNI, k_BNI, v_BNI = self.query(x_BND), self.key(x_BND), self.value(x_BND)
         scores_BNN = q_BNI @ k_BNI.transpose(-2, -1) / q_BNI.shape[-1] ** 0.5
         return self.dropout(self.softmax(scores_BNN)) @ v_BNI
@@ -50,9 +50,8 @@ class MultiHeadAttention(nn.Module):
         self.heads, self.head_dim = heads, head_dim
         # Two functions rather than the kernel's module, which copy.deepcopy cannot copy.
         self.attend, self.weigh = kernels.get(kernel).attend, kernels.get(kernel).weights
-        self.qkv = nn.Linear(
-            width, 3 * heads * head_dim, bias=qkv_bias
-        )  # one product instead of three per head
+        # One product instead of three per head.
+        self.qkv = nn.Linear(width, 3 * heads * head_dim, bias=qkv_bias)
         self.out = nn.Linear(heads * head_dim, width, bias=out_bias)
 
     def forward(self, x_BND: Tensor, mask: "Mask" = None) -> Tensor:
@@ -69,6 +68,6 @@ class MultiHeadAttention(nn.Module):
 
     @torch.no_grad()
     def copy_heads(self, heads: list[ScaledDotProductAttention]) -> None:
-        """Take the projections of single heads over."""
+        """Copy the query, key and value matrices of single heads."""
         rows = [getattr(head, name).weight for name in ("query", "key", "value") for head in heads]
         self.qkv.weight.copy_(torch.cat(rows))

@@ -1,6 +1,6 @@
-"""Where a model looks: attention weights of every layer and head, rollout, mean attention distance.
+"""Attention maps of a model: weights of every layer and head, rollout, mean attention distance.
 
-The weights are computed again from the same queries and keys by removable hooks; the model keeps its fast path.
+Removable hooks compute the weights again from the same queries and keys, so the model keeps its fast kernels.
 Shapes: B batch, L layers, H heads, N tokens, n patches.
 """
 
@@ -18,7 +18,7 @@ from vitruvius.nn.vit import ViT
 
 @contextmanager
 def recorded(model: nn.Module) -> Iterator[list[Tensor]]:
-    """Inside, every forward pass appends the attention weights of each layer, (B, H, N, N); then the hooks are gone."""
+    """Append the attention weights of each layer, (B, H, N, N), at every forward pass inside the context."""
     weights: list[Tensor] = []
 
     def record(module: Any, inputs: tuple[Any, ...], named: dict[str, Any], output: Tensor) -> None:
@@ -36,7 +36,7 @@ def recorded(model: nn.Module) -> Iterator[list[Tensor]]:
 
 
 def attention(model: nn.Module, images_BCHW: Tensor) -> list[Tensor]:
-    """The attention weights of each layer, (B, H, N, N), in evaluation mode and without gradients."""
+    """Compute the attention weights of each layer, (B, H, N, N), in evaluation mode and without gradients."""
     training = model.training
     model.eval()
     try:
@@ -48,7 +48,7 @@ def attention(model: nn.Module, images_BCHW: Tensor) -> list[Tensor]:
 
 
 def rollout(weights: list[Tensor]) -> Tensor:
-    r"""Attention rollout (Abnar and Zuidema 2020): $\prod_l \tfrac12(\bar A_l + I)$, heads averaged; (B, N, N)."""
+    r"""Attention rollout (Abnar and Zuidema 2020): $\prod_l \tfrac12(\bar A_l + I)$ of the mean heads."""
     self_NN = torch.eye(weights[0].shape[-1]).to(weights[0])
     flow_BNN = self_NN.expand(len(weights[0]), -1, -1)
     for layer_BHNN in weights:
@@ -58,31 +58,31 @@ def rollout(weights: list[Tensor]) -> Tensor:
 
 
 def saliency(model: ViT, weights_BNN: Tensor) -> Tensor:
-    """How much each patch counts for what the head reads, as a square grid that sums to 1 (or 0): (B, rows, rows)."""
+    """Share of each patch in what the head reads, as a square grid that sums to 1 (or 0): (B, rows, rows)."""
     skip = int(model.arch.class_token)
     rows = model.arch.image // model.arch.patch
     seen = weights_BNN[:, 0, skip:] if model.arch.pooling == "cls" else weights_BNN[:, skip:, skip:].mean(1)
-    # A class token that sees itself alone sees no patch: nothing, not NaN.
+    # A class token that attends to itself alone gives 0 for every patch, not NaN.
     return (seen / seen.sum(-1, keepdim=True).clamp_min(torch.finfo(seen.dtype).tiny)).reshape(-1, rows, rows)
 
 
 def distances(model: ViT, weights: list[Tensor]) -> Tensor:
     """Mean attention distance in pixels per layer and head (Dosovitskiy et al. 2021, figure 7); (L, H).
 
-    For each patch the distance to all patches, weighted by attention between patches; the class token is left out.
+    The distances from a patch to all patches are weighted by its attention; the class token is left out.
     Layers with fewer heads than the widest are filled with NaN.
     """
     skip = int(model.arch.class_token)
     rows = model.arch.image // model.arch.patch
-    places = torch.cartesian_prod(torch.arange(rows), torch.arange(rows)).to(weights[0])
-    apart_nn = model.arch.patch * torch.cdist(places, places)
-    found = torch.full((len(weights), max(layer.shape[1] for layer in weights)), torch.nan)
+    centres = torch.cartesian_prod(torch.arange(rows), torch.arange(rows)).to(weights[0])
+    distance_nn = model.arch.patch * torch.cdist(centres, centres)
+    mean_LH = torch.full((len(weights), max(layer.shape[1] for layer in weights)), torch.nan)
     for index, layer_BHNN in enumerate(weights):
         patch_BHnn = layer_BHNN[:, :, skip:, skip:]
         total = patch_BHnn.sum(-1).clamp_min(torch.finfo(patch_BHnn.dtype).tiny)
-        mean_BHn = (patch_BHnn * apart_nn).sum(-1) / total
-        found[index, : layer_BHNN.shape[1]] = mean_BHn.mean((0, 2))
-    return found
+        mean_BHn = (patch_BHnn * distance_nn).sum(-1) / total
+        mean_LH[index, : layer_BHNN.shape[1]] = mean_BHn.mean((0, 2))
+    return mean_LH
 
 
 def position_similarity(model: ViT) -> Tensor:

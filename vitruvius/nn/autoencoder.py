@@ -1,9 +1,10 @@
-"""Fully connected autoencoders: one as its own module, or many of one shape as one computation.
+"""Fully connected autoencoders: a single one, or several of one shape trained in one batched computation.
 
 Shapes: M models side by side, B batch, D entries of a sample, I inputs and O outputs of a layer.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Self
 
@@ -18,11 +19,11 @@ Layer = Callable[[int, int], nn.Module]
 
 
 class Autoencoder(nn.Module):
-    """Linear layers down to the latent and back up, an activation between them, none at the latent or the end."""
+    """Linear layers down to the latent and back up, with activations except at the latent and the end."""
 
     def __init__(
         self, features: int, widths: Sequence[int], activation: str = "relu", layer: Layer = nn.Linear
-    ):
+    ) -> None:
         super().__init__()
         self.sizes, self.activation = (features, *widths), activation
         self.encoder = _chain(self.sizes, activation, layer)
@@ -33,12 +34,12 @@ class Autoencoder(nn.Module):
         return self.decoder(self.encode(x)).view_as(x)
 
     def encode(self, x: Tensor) -> Tensor:
-        """The latent of each sample, whatever the sample's shape."""
+        """The latent vector of each sample, which may have any shape."""
         return self.encoder(x.flatten(1))
 
 
 class LinearStack(nn.Module):
-    """M linear layers of one shape, each with an input of its own: one batched product."""
+    """M linear layers of one shape, each with its own input, as one batched product."""
 
     def __init__(self, models: int, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -46,25 +47,22 @@ class LinearStack(nn.Module):
         self.bias = nn.Parameter(torch.zeros(models, outputs))
 
     def forward(self, x_MBI: Tensor) -> Tensor:
-        """Each layer's answer to its own input, (M, B, O)."""
+        """The output of each layer for its own input, (M, B, O)."""
         return torch.baddbmm(self.bias[:, None], x_MBI, self.weight.mT)
 
 
 class Stack(Autoencoder):
-    """M autoencoders of one shape as one: every weight has a first dimension of M."""
+    """M autoencoders of one shape as one module: the first dimension of every weight is M."""
 
     def __init__(self, models: int, features: int, widths: Sequence[int], activation: str = "relu") -> None:
-        super().__init__(
-            features, widths, activation, lambda inputs, outputs: LinearStack(models, inputs, outputs)
-        )
+        super().__init__(features, widths, activation, partial(LinearStack, models))
 
     @classmethod
     def of(cls, models: Sequence[Autoencoder]) -> Self:
         """The stack of these models, which share one shape."""
         first = models[0]
-        stack = cls(len(models), first.sizes[0], first.sizes[1:], first.activation).to(
-            next(first.parameters())
-        )
+        stack = cls(len(models), first.sizes[0], first.sizes[1:], first.activation)
+        stack.to(next(first.parameters()))
         states = [model.state_dict() for model in models]
         stack.load_state_dict({name: torch.stack([state[name] for state in states]) for name in states[0]})
         return stack
@@ -73,13 +71,13 @@ class Stack(Autoencoder):
         """The latents of each model's own samples, (M, B, latent)."""
         return self.encoder(x)
 
-    def one(self, place: int) -> Autoencoder:
-        """The model at a place, with a copy of its weights."""
-        weights = {name: value[place] for name, value in self.state_dict().items()}
-        found = Autoencoder(self.sizes[0], self.sizes[1:], self.activation)
-        found.to(next(iter(weights.values())))
-        found.load_state_dict(weights)
-        return found
+    def one(self, index: int) -> Autoencoder:
+        """The model of an index, with a copy of its weights."""
+        weights = {name: value[index] for name, value in self.state_dict().items()}
+        model = Autoencoder(self.sizes[0], self.sizes[1:], self.activation)
+        model.to(next(iter(weights.values())))
+        model.load_state_dict(weights)
+        return model
 
 
 def build(features: int, widths: Sequence[int], activation: str, seed: int) -> Autoencoder:
@@ -90,11 +88,10 @@ def build(features: int, widths: Sequence[int], activation: str, seed: int) -> A
 
 
 def refuse_if_too_big(shapes: Iterable[Sequence[int]], batch: int) -> None:
-    """Refuse autoencoders, given by their sizes, that together do not fit into this machine's memory."""
+    """Refuse autoencoders, given by their layer sizes, that together exceed this machine's memory."""
     sizes = [2 * sum(a * b + b for a, b in pairwise(shape)) for shape in shapes]
-    need = cost.FLOAT * (cost.TRAINING_COPIES + 1) * sum(sizes) + cost.FLOAT * batch * 4 * sum(
-        map(sum, shapes)
-    )
+    activations = 4 * batch * sum(map(sum, shapes))
+    need = cost.FLOAT * ((cost.TRAINING_COPIES + 1) * sum(sizes) + activations)
     have = cost.memory_bytes()
     if need > 0.9 * have:
         raise UserError(

@@ -1,7 +1,8 @@
-"""Weights by other people's names: our ViT from and to the layouts of the common public ViTs, as safetensors.
+"""Convert weights between our ViT and the layouts of timm and transformers; read safetensors.
 
-A layout is a table of names, `{i}` standing for the layer. Two things differ beyond names: the public patch map is a
-convolution (D, C, P, P) where ours is linear (D, C P P), and some layouts keep query, key and value apart.
+A layout is a table of names, `{i}` standing for the layer. Two things differ beyond names: the public patch
+map is a convolution (D, C, P, P) where ours is linear (D, C P P), and some layouts keep query, key and value
+apart.
 """
 
 from collections.abc import Mapping
@@ -13,69 +14,32 @@ from torch import Tensor
 from vitruvius.core.errors import UserError
 from vitruvius.nn.vit import ViT
 
-OURS = (
-    "class_token",
-    "positions",
-    "patch_map.*",
-    "layers.{i}.norm1.*",
-    "layers.{i}.attention.qkv.*",
-    "layers.{i}.attention.out.*",
-    "layers.{i}.norm2.*",
-    "layers.{i}.mlp.0.*",
-    "layers.{i}.mlp.3.*",
-    "norm.*",
-    "head.*",
-)
-LAYOUTS = {
-    "vitruvius": OURS,
-    "timm": (
-        "cls_token",
-        "pos_embed",
-        "patch_embed.proj.*",
-        "blocks.{i}.norm1.*",
-        "blocks.{i}.attn.qkv.*",
-        "blocks.{i}.attn.proj.*",
-        "blocks.{i}.norm2.*",
-        "blocks.{i}.mlp.fc1.*",
-        "blocks.{i}.mlp.fc2.*",
-        "norm.*",
-        "head.*",
-    ),
-    "transformers": (
-        "vit.embeddings.cls_token",
-        "vit.embeddings.position_embeddings",
-        "vit.embeddings.patch_embeddings.projection.*",
-        "vit.layers.{i}.layernorm_before.*",
-        "|".join(f"vit.layers.{{i}}.attention.{part}_proj.*" for part in "qkv"),
-        "vit.layers.{i}.attention.o_proj.*",
-        "vit.layers.{i}.layernorm_after.*",
-        "vit.layers.{i}.mlp.fc1.*",
-        "vit.layers.{i}.mlp.fc2.*",
-        "vit.layernorm.*",
-        "classifier.*",
-    ),
-    # What transformers wrote before version 5, and what most published checkpoints hold.
-    "transformers4": (
-        "vit.embeddings.cls_token",
-        "vit.embeddings.position_embeddings",
-        "vit.embeddings.patch_embeddings.projection.*",
-        "vit.encoder.layer.{i}.layernorm_before.*",
-        "|".join(
-            f"vit.encoder.layer.{{i}}.attention.attention.{part}.*" for part in ("query", "key", "value")
-        ),
-        "vit.encoder.layer.{i}.attention.output.dense.*",
-        "vit.encoder.layer.{i}.layernorm_after.*",
-        "vit.encoder.layer.{i}.intermediate.dense.*",
-        "vit.encoder.layer.{i}.output.dense.*",
-        "vit.layernorm.*",
-        "classifier.*",
+_NAMES = {
+    "vitruvius": """class_token positions patch_map.* layers.{i}.norm1.* layers.{i}.attention.qkv.*
+        layers.{i}.attention.out.* layers.{i}.norm2.* layers.{i}.mlp.0.* layers.{i}.mlp.3.* norm.* head.*""",
+    "timm": """cls_token pos_embed patch_embed.proj.* blocks.{i}.norm1.* blocks.{i}.attn.qkv.*
+        blocks.{i}.attn.proj.* blocks.{i}.norm2.* blocks.{i}.mlp.fc1.* blocks.{i}.mlp.fc2.* norm.* head.*""",
+    "transformers": """vit.embeddings.cls_token vit.embeddings.position_embeddings
+        vit.embeddings.patch_embeddings.projection.* vit.layers.{i}.layernorm_before.*
+        vit.layers.{i}.attention.q_proj.*|vit.layers.{i}.attention.k_proj.*|vit.layers.{i}.attention.v_proj.*
+        vit.layers.{i}.attention.o_proj.* vit.layers.{i}.layernorm_after.* vit.layers.{i}.mlp.fc1.*
+        vit.layers.{i}.mlp.fc2.* vit.layernorm.* classifier.*""",
+    # The names before version 5 of transformers, which most published checkpoints have.
+    "transformers4": """vit.embeddings.cls_token vit.embeddings.position_embeddings
+        vit.embeddings.patch_embeddings.projection.* vit.encoder.layer.{i}.layernorm_before.*
+        PART.query.*|PART.key.*|PART.value.* vit.encoder.layer.{i}.attention.output.dense.*
+        vit.encoder.layer.{i}.layernorm_after.* vit.encoder.layer.{i}.intermediate.dense.*
+        vit.encoder.layer.{i}.output.dense.* vit.layernorm.* classifier.*""".replace(
+        "PART", "vit.encoder.layer.{i}.attention.attention"
     ),
 }
+"""The names of each layout in the same order; `|` separates query, key and value."""
+LAYOUTS = {layout: tuple(text.split()) for layout, text in _NAMES.items()}
 
 
 def names(model: ViT, layout: str) -> dict[str, tuple[str, ...]]:
     """For each parameter of a model, its name (or its three names, for q, k and v) in a layout."""
-    patterns = dict(zip(OURS, LAYOUTS[layout], strict=True))
+    patterns = dict(zip(LAYOUTS["vitruvius"], LAYOUTS[layout], strict=True))
     found: dict[str, tuple[str, ...]] = {}
     for name in model.state_dict():
         words = name.split(".")
@@ -100,10 +64,10 @@ def export(model: ViT, layout: str) -> dict[str, Tensor]:
 
 
 def _plain(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The weights under the names of a whole classifier.
+    """Rename the weights of variants to those of a whole classifier.
 
-    A bare encoder of transformers lacks the prefix, its pooler serves no class, and timm calls the last norm `fc_norm`
-    where the head reads the mean of the patches.
+    A bare encoder of transformers lacks the prefix, its pooler serves no class, and timm calls the last norm
+    `fc_norm` where the head reads the mean of the patches.
     """
     found = dict(weights)
     if "embeddings.patch_embeddings.projection.weight" in found:
@@ -115,7 +79,7 @@ def _plain(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def layout_of(weights: Mapping[str, Tensor]) -> str:
-    """Which layout a file's names belong to."""
+    """The layout that the names of a file belong to."""
     marks = {
         "vitruvius": "patch_map.weight",
         "timm": "patch_embed.proj.weight",
@@ -133,7 +97,7 @@ def layout_of(weights: Mapping[str, Tensor]) -> str:
 def fill(
     model: ViT, weights: Mapping[str, Tensor], source: str = "weights", except_head: bool = False
 ) -> None:
-    """Give a model the weights of any known layout; every missing, strange or misshapen entry is named.
+    """Give a model the weights of any known layout; errors name every missing, unexpected or misshapen entry.
 
     `except_head` leaves the head as it is, for fine-tuning on other classes.
     """

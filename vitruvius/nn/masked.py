@@ -1,7 +1,8 @@
-"""A masked autoencoder (He et al. 2022): our ViT sees a few patches, a small decoder draws the others.
+"""A masked autoencoder (He et al. 2022): a ViT encodes a few patches, a small decoder reconstructs the
+others.
 
-Shapes: B batch, C channels, n patches, v visible ones, N tokens (the patches and the class token), P entries of a
-patch, D width, E the decoder's width.
+Shapes: B batch, C channels, n patches, v visible ones, N tokens (the patches and the class token), P entries
+of a patch, D width, E the decoder's width.
 """
 
 from typing import NamedTuple
@@ -14,11 +15,11 @@ from vitruvius.core.errors import UserError
 from vitruvius.nn.vit import EncoderLayer, ViT, patches, sinusoidal, unpatch
 
 PATCH_EPS = 1e-6
-"""Added to a patch's variance: a blank patch is divided by 0.001, not by zero."""
+"""Added to the variance of a patch, so that a blank patch is divided by 0.001 and not by zero."""
 
 
-class Plan(NamedTuple):
-    """Which patches are seen: the visible ones in random order, and where each patch lies in 'visible, then hidden'."""
+class Masking(NamedTuple):
+    """Indices of the visible patches in random order, and the position of each patch in (visible, hidden)."""
 
     visible_Bv: Tensor
     restore_Bn: Tensor
@@ -29,7 +30,7 @@ class Plan(NamedTuple):
 
 
 def hidden_count(patches: int, share: float) -> int:
-    """How many of the patches a share stands for; at least one stays visible.
+    """The number of patches that a mask fraction hides; at least one stays visible.
 
     >>> hidden_count(16, 0.75), hidden_count(49, 0.75)
     (12, 37)
@@ -40,29 +41,29 @@ def hidden_count(patches: int, share: float) -> int:
     return count
 
 
-def hide(batch: int, patches: int, share: float, generator: Generator | None) -> Plan:
-    """A random choice of patches for each image, from `generator`; without one the patches stay in order."""
+def hide(batch: int, patches: int, share: float, generator: Generator | None) -> Masking:
+    """Draw the visible patches of each image from `generator`; without one the patches stay in order."""
     visible = patches - hidden_count(patches, share)
     if generator is None:
         order_Bn = torch.arange(patches).expand(batch, -1)
     else:
         order_Bn = torch.rand(batch, patches, generator=generator).argsort(1)
-    return Plan(order_Bn[:, :visible], order_Bn.argsort(1))
+    return Masking(order_Bn[:, :visible], order_Bn.argsort(1))
 
 
 class MaskedAutoencoder(nn.Module):
-    """A ViT encoder over the visible patches, and a decoder over all places, mask tokens where nothing was seen."""
+    """A ViT encoder of the visible patches and a decoder of all, with mask tokens for hidden ones."""
 
-    places: Tensor
+    positions: Tensor
 
     def __init__(self, arch: Arch, decoder: Arch, normalise: bool = False) -> None:
         super().__init__()
-        self.normalise = normalise  # targets are patches of mean 0 and deviation 1
+        self.normalise = normalise  # targets are patches of mean 0 and standard deviation 1
         self.encoder = ViT(arch)
         self.encoder.head.requires_grad_(False)  # nothing here reads it
         self.widen = nn.Linear(arch.width, decoder.width)
         self.mask_token = nn.Parameter(torch.empty(1, 1, decoder.width))
-        self.register_buffer("places", sinusoidal(arch.tokens, decoder.width)[None], persistent=False)
+        self.register_buffer("positions", sinusoidal(arch.tokens, decoder.width)[None], persistent=False)
         self.layers = nn.ModuleList(EncoderLayer(decoder, layer) for layer in decoder.layers)
         self.norm = nn.LayerNorm(decoder.width, eps=decoder.norm_eps)
         self.draw = nn.Linear(decoder.width, arch.patch_dim)
@@ -74,42 +75,42 @@ class MaskedAutoencoder(nn.Module):
         return self.encoder.arch.patches
 
     def forward(self, image_BCHW: Tensor) -> Tensor:
-        """The image drawn again with every patch visible."""
+        """Reconstruct images of which every patch is visible."""
         return self.picture(image_BCHW, hide(len(image_BCHW), self.patches, 0.0, None))
 
     def encode(self, image_BCHW: Tensor) -> Tensor:
-        """What a classifier reads of the whole image, (B, D)."""
+        """The pooled features of whole images, (B, D)."""
         return self.encoder.features(image_BCHW)
 
-    def predict(self, image_BCHW: Tensor, plan: Plan) -> Tensor:
-        """The decoder's patches, hidden and visible ones, (B, n, P)."""
-        seen_BvD = self.encoder.encode(self._visible(image_BCHW, plan))
-        x_BNE = self._unshuffled(self.widen(seen_BvD), plan) + self.places
+    def predict(self, image_BCHW: Tensor, masking: Masking) -> Tensor:
+        """Reconstruct all patches, hidden and visible ones, (B, n, P)."""
+        seen_BvD = self.encoder.encode(self._visible(image_BCHW, masking))
+        x_BNE = self._unshuffled(self.widen(seen_BvD), masking) + self.positions
         for layer in self.layers:
             x_BNE = layer(x_BNE)
         return self.draw(self.norm(x_BNE))[:, self._extra :]
 
     def target(self, image_BCHW: Tensor) -> Tensor:
-        """What `predict` should answer, (B, n, P)."""
+        """The target of `predict`, (B, n, P)."""
         patch_BnP = patches(image_BCHW, self.encoder.arch.patch)
         if not self.normalise:
             return patch_BnP
         mean_Bn1, std_Bn1 = _statistics(patch_BnP)
         return (patch_BnP - mean_Bn1) / std_Bn1
 
-    def picture(self, image_BCHW: Tensor, plan: Plan) -> Tensor:
-        """The prediction as an image, each patch with its own mean and deviation put back where they were taken out."""
-        patch_BnP = self.predict(image_BCHW, plan)
+    def picture(self, image_BCHW: Tensor, masking: Masking) -> Tensor:
+        """The reconstruction as an image; with `normalise` each patch gets its mean and deviation back."""
+        patch_BnP = self.predict(image_BCHW, masking)
         if self.normalise:
             mean_Bn1, std_Bn1 = _statistics(patches(image_BCHW, self.encoder.arch.patch))
             patch_BnP = patch_BnP * std_Bn1 + mean_Bn1
         return unpatch(patch_BnP, self.encoder.arch.patch, self.encoder.arch.channels)
 
-    def covered(self, image_BCHW: Tensor, plan: Plan, cover_BCHW: Tensor | None = None) -> Tensor:
-        """The image with its hidden patches blank, or taken from another image."""
+    def covered(self, image_BCHW: Tensor, masking: Masking, cover_BCHW: Tensor | None = None) -> Tensor:
+        """The image with its hidden patches blank or taken from another image."""
         arch = self.encoder.arch
         blank = torch.zeros_like(image_BCHW) if cover_BCHW is None else cover_BCHW
-        hidden_Bn1 = plan.hidden().to(image_BCHW.device)[:, :, None]
+        hidden_Bn1 = masking.hidden().to(image_BCHW.device)[:, :, None]
         chosen = torch.where(hidden_Bn1, patches(blank, arch.patch), patches(image_BCHW, arch.patch))
         return unpatch(chosen, arch.patch, arch.channels)
 
@@ -117,20 +118,20 @@ class MaskedAutoencoder(nn.Module):
     def _extra(self) -> int:
         return int(self.encoder.arch.class_token)
 
-    def _visible(self, image_BCHW: Tensor, plan: Plan) -> Tensor:
-        """The tokens that the encoder sees: positions are added first, then hidden patches are left out."""
+    def _visible(self, image_BCHW: Tensor, masking: Masking) -> Tensor:
+        """The tokens that the encoder reads: positions are added first, then hidden patches are left out."""
         x_BND = self.encoder.embed(image_BCHW)
-        place_BvD = plan.visible_Bv.to(x_BND.device)[:, :, None].expand(-1, -1, x_BND.shape[2])
-        seen_BvD = x_BND[:, self._extra :].gather(1, place_BvD)
+        index_BvD = masking.visible_Bv.to(x_BND.device)[:, :, None].expand(-1, -1, x_BND.shape[2])
+        seen_BvD = x_BND[:, self._extra :].gather(1, index_BvD)
         return torch.cat([x_BND[:, : self._extra], seen_BvD], dim=1)
 
-    def _unshuffled(self, x_BvE: Tensor, plan: Plan) -> Tensor:
-        """Mask tokens put where patches were hidden, all in reading order behind the class token, (B, N, E)."""
+    def _unshuffled(self, x_BvE: Tensor, masking: Masking) -> Tensor:
+        """Insert mask tokens and put all patches in reading order after the class token, (B, N, E)."""
         first, seen = x_BvE[:, : self._extra], x_BvE[:, self._extra :]
         hidden = self.patches - seen.shape[1]
         shuffled = torch.cat([seen, self.mask_token.expand(len(seen), hidden, -1)], dim=1)
-        place_BnE = plan.restore_Bn.to(seen.device)[:, :, None].expand(-1, -1, seen.shape[2])
-        return torch.cat([first, shuffled.gather(1, place_BnE)], dim=1)
+        index_BnE = masking.restore_Bn.to(seen.device)[:, :, None].expand(-1, -1, seen.shape[2])
+        return torch.cat([first, shuffled.gather(1, index_BnE)], dim=1)
 
 
 def build(arch: Arch, decoder: Arch, normalise: bool, seed: int) -> MaskedAutoencoder:
@@ -141,7 +142,7 @@ def build(arch: Arch, decoder: Arch, normalise: bool, seed: int) -> MaskedAutoen
 
 
 def decoder_for(arch: Arch, width: int, depth: int) -> Arch:
-    """A small decoder for the patches of a network: four heads, an MLP of four times the width, no dropout."""
+    """A small decoder for the patches of a network: four heads, MLP of four times the width, no dropout."""
     if width % 4:
         raise UserError(f"decoder width {width}: choose a multiple of 4, one part for each head")
     common = arch.model_dump(include={"image", "channels", "patch", "class_token", "activation", "norm_eps"})
@@ -149,6 +150,6 @@ def decoder_for(arch: Arch, width: int, depth: int) -> Arch:
 
 
 def _statistics(patch_BnP: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and deviation of the entries of each patch, (B, n, 1) both."""
+    """Mean and standard deviation of the entries of each patch, each (B, n, 1)."""
     variance, mean = torch.var_mean(patch_BnP, dim=-1, keepdim=True, correction=0)
     return mean, (variance + PATCH_EPS).sqrt()

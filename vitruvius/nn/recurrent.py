@@ -1,4 +1,5 @@
-r"""A small recurrent net: $h_t = \sigma(W x_t + U h_{t-1})$ and $y_t = V h_t$ with the logistic sigmoid, no biases.
+r"""A small recurrent net: $h_t = \sigma(W x_t + U h_{t-1})$ and $y_t = V h_t$ with the logistic sigmoid, no
+biases.
 
 Shapes: B sequences, T time steps, I inputs, H hidden units, O outputs.
 """
@@ -9,7 +10,7 @@ from vitruvius.core.errors import UserError
 
 
 class RNN(nn.Module):
-    """The net unrolled over time; a window cuts the gradient, never the values."""
+    """The net unrolled over time; a window truncates the gradient and leaves the outputs as they are."""
 
     def __init__(self, inputs: int, hidden: int, outputs: int) -> None:
         super().__init__()
@@ -22,8 +23,8 @@ class RNN(nn.Module):
     ) -> list[Tensor]:
         """The outputs (B, O) of all time steps; `start_BH` is the state before the first, zero by default.
 
-        With a window (truncated back-propagation through time, Williams and Peng 1990) the gradient of each output
-        reaches its own time step and the `window - 1` before it.
+        With a window (truncated back-propagation through time, Williams and Peng 1990) the gradient of each
+        output reaches its own time step and the `window - 1` before it.
         """
         hidden = self.unroll(x_BTI, start_BH)
         if window is not None:

@@ -49,7 +49,7 @@ class EncoderLayer(nn.Module):
 
 
 class ViT(nn.Module):
-    """Patches by one linear map, a pre-norm encoder, a linear head on the class token or the mean of the patches."""
+    """A linear patch map, a pre-norm encoder, a linear head on the class token or the mean of the patches."""
 
     def __init__(self, arch: Arch) -> None:
         cost.refuse_if_too_big(arch)
@@ -93,15 +93,16 @@ class ViT(nn.Module):
         return self.norm(x_BND)
 
     def pool(self, x_BND: Tensor) -> Tensor:
-        """One vector per image: the class token, or the mean of the patch tokens (the class token left out)."""
+        """One vector per image: the class token, or the mean of the patch tokens without it."""
         return x_BND[:, 0] if self.arch.pooling == "cls" else x_BND[:, int(self.arch.class_token) :].mean(1)
 
     def _initialise(self) -> None:
         """PyTorch's defaults with unit-normal tokens, or the public convention.
 
-        That is a truncated normal of deviation 0.02 and zero biases, in which the patch map keeps PyTorch's default, as
-        the convolution it stands for does. Small networks learn slower from it: after 940 steps on MNIST (mnist-slim,
-        10,000 images) 63 % of the validation images were right, against 93 % with larger tokens.
+        That is a truncated normal of deviation 0.02 and zero biases, in which the patch map keeps PyTorch's
+        default, as the convolution it stands for does. Small networks learn slower from it: after 940 steps
+        on MNIST (mnist-slim, 10,000 images) 63 % of the validation images were right, against 93 % with
+        larger tokens.
         """
         public = self.arch.init == "public"
         for token in (self.class_token, self.positions):
@@ -124,7 +125,8 @@ def build(arch: Arch, seed: int) -> ViT:
 
 
 def patches(image_BCHW: Tensor, side: int) -> Tensor:
-    """Flattened square patches in reading order, each as a convolution reads it (channel, row, column): (B, n, C P P).
+    """Flattened square patches in reading order, each as a convolution reads it (channel, row, column): (B,
+    n, C P P).
 
     >>> patches(torch.arange(16.0).view(1, 1, 4, 4), 2)[0, 1].tolist()
     [2.0, 3.0, 6.0, 7.0]
@@ -144,7 +146,8 @@ def unpatch(patches_BnP: Tensor, side: int, channels: int) -> Tensor:
 
 
 def sinusoidal(tokens: int, width: int) -> Tensor:
-    r"""The position table of Vaswani et al. (2017): $\sin(p/10000^{2i/D})$ and $\cos$ of the same, interleaved; (N, D).
+    r"""The position table of Vaswani et al. (2017): $\sin(p/10000^{2i/D})$ and $\cos$ of the same,
+    interleaved; (N, D).
 
     >>> sinusoidal(2, 4)[0].tolist()
     [0.0, 1.0, 0.0, 1.0]

@@ -10,7 +10,7 @@ from typing import Literal
 import torch
 from torch import Generator, Tensor, nn
 
-from vitruvius.nn.masked import MaskedAutoencoder, Plan, hide
+from vitruvius.nn.masked import MaskedAutoencoder, Masking, hide
 from vitruvius.objectives import Batch, Loss, Seen, penalty, reconstruction_loss
 
 Counted = Literal["all", "masked", "visible"]
@@ -53,6 +53,6 @@ def _patch_error(
     return (error_Bn * counts_Bn).sum() / counts_Bn.sum()
 
 
-def _counted_patches(plan: Plan, counted: Counted) -> Tensor:
+def _counted_patches(plan: Masking, counted: Counted) -> Tensor:
     hidden_Bn = plan.hidden()
     return {"all": torch.ones_like(hidden_Bn), "masked": hidden_Bn, "visible": ~hidden_Bn}[counted]

@@ -1,7 +1,11 @@
-"""What a query may see: every form of mask as one tensor, and the errors that name the wrong ones.
+"""Inputs of attention: checked, every form of mask as one tensor, half precision computed in float32.
 
 Shapes: B batch, H heads, N queries, M keys, D query and key width, E value width, L edges.
 """
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, cast
 
 import torch
 from torch import Tensor
@@ -9,25 +13,25 @@ from torch import Tensor
 from vitruvius.core.errors import UserError, unknown
 from vitruvius.kernels import Edges, Mask
 
+P = ParamSpec("P")
+HALF = (torch.float16, torch.bfloat16)
+
 
 def check(q: Tensor, k: Tensor, v: Tensor | None = None) -> None:
-    """Refuse inputs that are not four-dimensional, do not fit one another or are not of one type of floats."""
+    """Refuse inputs that are not four-dimensional, differ in a shared size or are not of one float type."""
     fit = q.dim() == k.dim() == 4 and q.shape[:2] == k.shape[:2] and q.shape[3] == k.shape[3]
-    if fit and v is not None:
-        fit = v.dim() == 4 and v.shape[:3] == k.shape[:3]
+    fit = fit and (v is None or (v.dim() == 4 and v.shape[:3] == k.shape[:3]))
     if not fit or k.shape[2] == 0 or k.shape[3] == 0:
-        given = {"q": q, "k": k, "v": v}
-        shapes = ", ".join(f"{name} {tuple(x.shape)}" for name, x in given.items() if x is not None)
+        given = [("q", q), ("k", k)] if v is None else [("q", q), ("k", k), ("v", v)]
         raise UserError(
-            f"attention inputs {shapes}: expected q (batch, heads, queries, width), k (batch, heads, keys, width) "
-            "and v (batch, heads, keys, value width), with at least one key and a width of at least 1"
+            f"attention inputs {', '.join(f'{name} {tuple(x.shape)}' for name, x in given)}: expected "
+            "q (batch, heads, queries, width), k (batch, heads, keys, width) and "
+            "v (batch, heads, keys, value width), with at least one key and a width of at least 1"
         )
-
     types = {x.dtype for x in (q, k, v) if x is not None}
     if len(types) > 1 or not q.is_floating_point():
-        raise UserError(
-            f"attention inputs of type {', '.join(sorted(map(str, types)))}: expected one type of floats"
-        )
+        kinds = ", ".join(sorted(map(str, types)))
+        raise UserError(f"attention inputs of type {kinds}: expected one type of floats")
 
 
 def is_causal(mask: Mask) -> bool:
@@ -40,7 +44,7 @@ def is_causal(mask: Mask) -> bool:
 
 
 def dense(mask: Mask, q: Tensor, k: Tensor) -> Tensor | None:
-    """The mask as a 4-D tensor that broadcasts to (B, H, N, M): bool (True = may attend), float, or None for all."""
+    """The mask as a 4-D tensor that broadcasts to (B, H, N, M), bool or float; None stays None."""
     if mask is None:
         return None
     queries, keys = q.shape[2], k.shape[2]
@@ -63,7 +67,7 @@ def dense(mask: Mask, q: Tensor, k: Tensor) -> Tensor | None:
 
 
 def _narrowed(mask: Tensor, dtype: torch.dtype) -> Tensor:
-    """A float mask in the type of the queries; what is finite stays finite, because -inf hides a key."""
+    """Convert a float mask to the queries' type; finite values stay finite, because -inf hides a key."""
     least = torch.finfo(dtype).min
     if torch.finfo(mask.dtype).min < least:
         mask = torch.where(mask == -torch.inf, mask, mask.clamp(least, -least))
@@ -71,12 +75,13 @@ def _narrowed(mask: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def hidden(mask: Tensor) -> Tensor:
-    """Where a dense mask forbids a query to attend."""
+    """True where a dense mask forbids a query to attend."""
     return ~mask if mask.dtype == torch.bool else mask == -torch.inf
 
 
 def factor(mask: Mask, q: Tensor, k: Tensor) -> Tensor | None:
-    r"""What a mask multiplies a similarity with: bool as 0 or 1, float as $\exp(m_{ij} - \max_j m_{ij})$.
+    r"""The factor that a mask multiplies a similarity by: bool as 0 or 1, float as $\exp(m_{ij} - \max_j
+    m_{ij})$.
 
     The shift cancels when a row is normalised and keeps any finite mask from overflowing.
     """
@@ -88,11 +93,12 @@ def factor(mask: Mask, q: Tensor, k: Tensor) -> Tensor | None:
 
 
 def checked_edges(edges: Edges, queries: int, keys: int) -> Edges:
-    """The edges, if they are two equally long integer lists, in range and without duplicates."""
+    """The edges as int64, checked to be integers of one length, in range and without duplicates."""
     source, target = edges
     if source.dim() != 1 or source.shape != target.shape:
         raise UserError(
-            f"mask of edges: source {tuple(source.shape)} and target {tuple(target.shape)} must be lists of one length"
+            f"mask of edges: source {tuple(source.shape)} and target {tuple(target.shape)} "
+            "must be lists of one length"
         )
     for name, index, size in (("source", source, keys), ("target", target, queries)):
         if index.is_floating_point() or index.is_complex() or index.dtype == torch.bool:
@@ -111,3 +117,22 @@ def checked_edges(edges: Edges, queries: int, keys: int) -> Edges:
             f"mask of edges: the edge from {twice % keys} to {twice // keys} is given more than once"
         )
     return Edges(source, target)
+
+
+def in_full_precision(kernel: Callable[P, Tensor]) -> Callable[P, Tensor]:
+    """Run a kernel, which sums many terms, in float32 if its inputs have half precision; return theirs."""
+
+    @wraps(kernel)
+    def run(*args: P.args, **options: P.kwargs) -> Tensor:
+        q = cast(Tensor, args[0] if args else options["q"])
+        if q.dtype not in HALF and not torch.is_autocast_enabled(q.device.type):
+            return kernel(*args, **options)
+        with torch.autocast(q.device.type, enabled=False):
+            full = {name: _full(value) for name, value in options.items()}
+            return cast(Any, kernel)(*map(_full, args), **full).to(q.dtype)
+
+    return run
+
+
+def _full(value: object) -> object:
+    return value.float() if isinstance(value, Tensor) and value.dtype in HALF else value
