@@ -1,7 +1,8 @@
 """Accuracy of the reference ViT on MNIST: recipes compared on the validation set, one judged on the test set.
 
-    python -m benchmarks.accuracy --recipe NAME         one recipe, one seed, validation accuracy only (appended)
-    python -m benchmarks.accuracy --final               the chosen recipe, three seeds, test set read once per seed
+    python -m benchmarks.accuracy --recipe NAME         one recipe, one seed, validation accuracy only
+    (appended) python -m benchmarks.accuracy --final               the chosen recipe, three seeds, test set
+    read once per seed
 
 Every recipe tried stays in results/accuracy.json with its validation accuracy.
 """

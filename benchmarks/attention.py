@@ -1,11 +1,10 @@
 """Attention kernels: time and memory of a forward and backward pass against the textbook stored feature map.
 
-    python -m benchmarks.attention            D = 16, 32, 64 and N = 256 to 8192, about ten minutes, writes the results
-    python -m benchmarks.attention --quick    two small sizes on any machine, writes nothing
+    python -m benchmarks.attention            D = 16, 32, 64 and N = 256 to 8192, about ten minutes, writes
+    the results python -m benchmarks.attention --quick    two small sizes on any machine, writes nothing
 
-Fails if `auto` is more than 10 % slower than the better route anywhere, or if at D = 32, N = 4096 quadratic attention
-is less than 3 times as fast as the stored map or takes more than a fifth of its memory.
-"""
+Fails if `auto` is more than 10 % slower than the better route anywhere, or if at D = 32, N = 4096 quadratic
+attention is less than 3 times as fast as the stored map or takes more than a fifth of its memory."""
 
 import argparse
 import multiprocessing

@@ -3,9 +3,8 @@
     python -m benchmarks.fifty --data-dir DIR      train what is missing, two processes of one thread
     python -m benchmarks.fifty --write             write vitruvius/arch/fifty.json from the results so far
 
-Every finished training is appended to benchmarks/results/fifty.jsonl at once, so the job may be stopped and continued
-anywhere. About four core-hours in all.
-"""
+Every finished training is appended to benchmarks/results/fifty.jsonl at once, so the job may be stopped and
+continued anywhere. About four core-hours in all."""
 
 import argparse
 import json
@@ -31,7 +30,9 @@ SIZES = 10
 """Sizes, log-uniform from 10 thousand to 1.5 million parameters, each with a group of nearly equal networks."""
 GROUP = 5
 CLOSE = 0.045
-"""Largest relative distance of a network's parameters from its group's size: any two of a group are within 10 %."""
+"""Largest relative distance of a network's parameters from its group's size: any two of a group are within 10
+%.
+"""
 SPACE: dict[str, Any] = {
     "depth": list(range(1, 11)),
     "width": list(range(24, 257, 8)),

@@ -4,9 +4,8 @@
     python -m benchmarks.masked --seed 2      one seed alone, so that several may run side by side
     python -m benchmarks.masked --quick       tiny sizes, nothing written
 
-Each finished seed is appended to benchmarks/results/masked.jsonl at once. No time is measured, so the machine may be
-busy; the table is printed whatever it says.
-"""
+Each finished seed is appended to benchmarks/results/masked.jsonl at once. No time is measured, so the machine
+may be busy; the table is printed whatever it says."""
 
 import argparse
 import dataclasses
@@ -63,7 +62,9 @@ def thousand(*, data_dir: str | None = None, validation: int | None = None, seed
 
 
 def measured(seed: int, root: Path, quick: bool = False) -> list[dict[str, Any]]:
-    """Both trainings of one seed; the test images are read once by each, with the weights of its best validation."""
+    """Both trainings of one seed; the test images are read once by each, with the weights of its best
+    validation.
+    """
     short = {"epochs": 1} if quick else {}
     images = f"{__file__}:slice_of_mnist" if quick else "mnist"
     asked = PRETRAINING | short | {"data": images, "seed": seed, "probe": "none"}

@@ -76,7 +76,8 @@ def grid(root: Path, quick: bool) -> tuple[list[dict[str, Any]], list[str]]:
             spread = max(high - low, GAP * high)
             if not low - spread <= rows[-1]["val_loss"] <= high + spread:
                 broken.append(
-                    f"{outcome.objective} {outcome.latent}: {rows[-1]['val_loss']} alone, {low} to {high} together"
+                    f"{outcome.objective} {outcome.latent}: {rows[-1]['val_loss']} alone, {low} to {high} "
+                    f"together"
                 )
     return rows, broken
 
@@ -108,7 +109,9 @@ def alone(root: Path, outcome: Any, epochs: int) -> dict[str, Any]:
 
 
 def mnist(root: Path, quick: bool) -> tuple[list[dict[str, Any]], list[str]]:
-    """A denoising autoencoder, its latent size and the probe's penalty chosen on validation, the test read once."""
+    """A denoising autoencoder, its latent size and the probe's penalty chosen on validation, the test read
+    once.
+    """
     began = time.perf_counter()
     data = f"{__file__}:slice_of_mnist" if quick else "mnist"
     recipe: dict[str, Any] = {"model": "mlp", "objective": ("denoise",), "noise": 1.0, "hidden": (512, 512)}

@@ -4,10 +4,9 @@
     python -m benchmarks.rank --quick         few networks on any machine, writes nothing
     python -m benchmarks.rank --table RUN     the taus of a finished run by score and column, as Markdown
 
-Fails if the fifty take more than 20 s (grad_norm, snip) or 120 s (all proxies), 100 networks of the public dialect more
-than 120 s with two processes, the time grows faster than the number of networks, or grad_norm and snip together are
-less than 1.8 times as fast as two fresh networks and passes, or differ from them.
-"""
+Fails if the fifty take more than 20 s (grad_norm, snip) or 120 s (all proxies), 100 networks of the public
+dialect more than 120 s with two processes, the time grows faster than the number of networks, or grad_norm
+and snip together are less than 1.8 times as fast as two fresh networks and passes, or differ from them."""
 
 import argparse
 import json
@@ -73,7 +72,9 @@ def command(folder: str, name: str, *words: str) -> tuple[float, Path]:
 
 
 def per_proxy(run: Path) -> Row:
-    """Mean CPU-seconds of each proxy for one network and seed; a shared pass is counted for the first that needs it."""
+    """Mean CPU-seconds of each proxy for one network and seed; a shared pass is counted for the first that
+    needs it.
+    """
     spent: dict[str, list[float]] = defaultdict(list)
     for line in files.read_lines(run / "records.jsonl"):
         for proxy, seconds in line["timing"].items():
@@ -193,7 +194,9 @@ def failures(rows: list[Row]) -> list[str]:
 
 
 def table(run: Path) -> str:
-    """Tau of every score with every column of accuracies (of one column also within size), and what it counts."""
+    """Tau of every score with every column of accuracies (of one column also within size), and what it
+    counts.
+    """
     columns = Result(**files.read_json(run / "result.json")).evaluation
     first, alone = next(iter(columns.values())), len(columns) == 1
     rows = [

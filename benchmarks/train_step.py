@@ -1,14 +1,15 @@
-"""A training step of ours against vit-pytorch and torch's own encoder: same sizes, tensors, dropout, optimiser class.
+"""A training step of ours against vit-pytorch and torch's own encoder: same sizes, tensors, dropout,
+optimiser class.
 
     pip install --no-deps vit-pytorch einops
     python -m benchmarks.train_step
 
-Dropout stands in the same places for all: after the embedding, after attention, inside the MLP and after it; the
-peers' dropout of attention weights is taken out, since ours has none. All contestants live in one process and take
-turns, block by block, so that a change of the machine's mood meets all of them. Peers run eagerly with the default
-optimiser, as people use them, and compiled with the fused one. The time to compile is left out and stated. The share of
-the matmul peak is the step's arithmetic (three forward passes) over what one large product reaches in the same process.
-"""
+Dropout stands in the same places for all: after the embedding, after attention, inside the MLP and after it;
+the peers' dropout of attention weights is taken out, since ours has none. All contestants live in one process
+and take turns, block by block, so that a change of the machine's mood meets all of them. Peers run eagerly
+with the default optimiser, as people use them, and compiled with the fused one. The time to compile is left
+out and stated. The share of the matmul peak is the step's arithmetic (three forward passes) over what one
+large product reaches in the same process."""
 
 import argparse
 import importlib.util

@@ -1,8 +1,7 @@
 """Kills a short pretraining at chosen moments, resumes it, and says whether the end is the same to the bit.
 
-The harness is that of `killing.py`, with a grid of autoencoders in its place, or with `--compile vit` a masked
-ViT. Run as `python -m tests.verbs.killing_pretrain`.
-"""
+The harness is that of `killing.py`, with a grid of autoencoders in its place, or with `--compile vit` a
+masked ViT. Run as `python -m tests.verbs.killing_pretrain`."""
 
 import contextlib
 import hashlib

@@ -1,6 +1,6 @@
 """The report of a training: learning curves, confusion matrix, tables of result and settings, model card."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from vitruvius.core import files
@@ -85,7 +85,7 @@ def card(arch: str, source: str, tables: Iterable[Block]) -> list[Block]:
     ]
 
 
-def _lines(title: str, label: str, points: dict[str, list[tuple[int, float | None]]]) -> Lines:
+def _lines(title: str, label: str, points: Mapping[str, Sequence[tuple[int, float | None]]]) -> Lines:
     """Plot one curve per name; epochs without a value are left out, and curves without any."""
     series = []
     for name, pairs in points.items():
