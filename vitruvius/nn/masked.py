@@ -1,5 +1,4 @@
-"""A masked autoencoder (He et al. 2022): a ViT encodes a few patches, a small decoder reconstructs the
-others.
+"""A masked autoencoder (He et al. 2022): a ViT encodes some patches, a small decoder reconstructs the rest.
 
 Shapes: B batch, C channels, n patches, v visible ones, N tokens (the patches and the class token), P entries
 of a patch, D width, E the decoder's width.

@@ -12,6 +12,8 @@ from vitruvius.training import results
 from vitruvius.training.recipe import ClassifierSettings
 from vitruvius.training.results import Epoch, Result, TestScore
 
+Points = Mapping[str, Sequence[tuple[int, float | None]]]
+
 
 def write(
     folder: RunFolder, settings: ClassifierSettings, data: Dataset, result: Result, test: TestScore
@@ -30,11 +32,11 @@ def write(
 
 def curves(epochs: Sequence[Epoch]) -> Panels:
     """Plot loss and accuracy of the training and the validation set against the epoch."""
-    loss = {
+    loss: Points = {
         "training": [(epoch.epoch, epoch.train_loss) for epoch in epochs],
         "validation": [(epoch.epoch, epoch.val_loss) for epoch in epochs],
     }
-    accuracy = {
+    accuracy: Points = {
         "training": [(epoch.epoch, _percent(epoch.train_accuracy)) for epoch in epochs],
         "validation": [(epoch.epoch, _percent(epoch.val_accuracy)) for epoch in epochs],
     }
@@ -85,7 +87,7 @@ def card(arch: str, source: str, tables: Iterable[Block]) -> list[Block]:
     ]
 
 
-def _lines(title: str, label: str, points: Mapping[str, Sequence[tuple[int, float | None]]]) -> Lines:
+def _lines(title: str, label: str, points: Points) -> Lines:
     """Plot one curve per name; epochs without a value are left out, and curves without any."""
     series = []
     for name, pairs in points.items():
