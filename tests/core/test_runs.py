@@ -4,16 +4,18 @@ import multiprocessing
 import subprocess
 import sys
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from vitruvius.core import runs
-from vitruvius.core.config import Config, Flags
+from vitruvius.core.config import Flags, RunConfig
 from vitruvius.core.errors import UserError
 from vitruvius.core.records import Note, Result
 
 
-class Toy(Config):
+class Toy(RunConfig):
+    changeable: ClassVar[tuple[str, ...]] = ("epochs",)
     epochs: int = 10
     lr: float = 0.1
 
@@ -116,8 +118,8 @@ def test_of_several_processes_on_one_folder_exactly_one_wins(tmp_path: Path) -> 
 HOLD = """
 import sys
 from vitruvius.core import runs
-from vitruvius.core.config import Config, Flags
-with runs.opened("train", Config(), Flags(runs=sys.argv[1], name="a")):
+from vitruvius.core.config import Flags, RunConfig
+with runs.opened("train", RunConfig(), Flags(runs=sys.argv[1], name="a")):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -130,11 +132,11 @@ def test_the_refusal_names_the_holder_and_a_killed_process_frees_the_folder(tmp_
         assert holder.stdout.readline() == "held\n"
         with (
             pytest.raises(UserError, match=f"in use by process {holder.pid} on "),
-            runs.opened("train", Config(), flags(tmp_path, resume="a")),
+            runs.opened("train", RunConfig(), flags(tmp_path, resume="a")),
         ):
             pass
         holder.kill()
-    with runs.opened("train", Config(), flags(tmp_path, resume="a")) as (run, _):
+    with runs.opened("train", RunConfig(), flags(tmp_path, resume="a")) as (run, _):
         assert not run.is_new
 
 

@@ -56,6 +56,8 @@ class RunConfig(Config):
     """The config of a verb that keeps a run folder."""
 
     takes: ClassVar[tuple[str, ...]] = (*Config.takes, "name", "resume", "runs")
+    changeable: ClassVar[tuple[str, ...]] = ()
+    """The fields that may differ when a run is resumed."""
 
 
 @dataclass(frozen=True)

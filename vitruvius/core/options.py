@@ -42,12 +42,17 @@ class Option(NamedTuple):
         return _metavar(get_args(self.kind)[0] if self.is_list else self.kind)
 
 
+FIRST, LAST = (Part.group, "data", "network"), ("recipe", "augmentation", "computing", "run")
+"""The order of the groups in help; those of one verb stand between."""
+
+
 def options(config_type: type[Config]) -> list[Option]:
-    """List the fields of a Config by group, the verb's own first, then the Flags that it takes."""
-    own = [_option(config_type, name) for name in config_type.model_fields]
-    groups = list(dict.fromkeys([Part.group, *(option.group for option in own)]))
-    own.sort(key=lambda option: groups.index(option.group))
-    return own + [_flag(name) for name in config_type.takes]
+    """List the fields of a Config and the Flags that it takes, group by group."""
+    found = [_option(config_type, name) for name in config_type.model_fields]
+    found += [_flag(name) for name in config_type.takes]
+    own = dict.fromkeys(option.group for option in found if option.group not in FIRST + LAST)
+    order = [*FIRST, *own, *LAST]
+    return sorted(found, key=lambda option: order.index(option.group))
 
 
 def _option(model: type[Part], name: str) -> Option:

@@ -18,13 +18,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from vitruvius.core import files
-from vitruvius.core.config import Config, Flags, changed
+from vitruvius.core.config import Config, Flags, RunConfig, changed
 from vitruvius.core.errors import UserError, WorkFailed, reason, unknown
 from vitruvius.core.records import Record, Result
 
-C = TypeVar("C", bound=Config)
-MAY_DIFFER = ("epochs", "time_limit")
-"""The fields of a config that may differ when a run is resumed."""
+C = TypeVar("C", bound=RunConfig)
 
 
 class RunFolder:
@@ -134,22 +132,18 @@ def environment(packages: tuple[str, ...] = ("torch", "numpy", "safetensors"), *
 
 
 def _resumed(folder: Path, asked: C) -> C:
-    """Return the recorded config; refuse by name what the new call changes beyond `MAY_DIFFER`."""
-    recorded = files.read_json(folder / "config.json")
-    defaults = type(asked)().model_dump(mode="json")
-    wanted = asked.model_dump(mode="json")
-    typed = asked.model_fields_set & set(MAY_DIFFER)  # also where that is the default
-    given = {key: value for key, value in wanted.items() if key in typed or value != defaults[key]}
-    refused = [
-        key for key in changed({key: recorded.get(key) for key in given}, given) if key not in MAY_DIFFER
-    ]
+    """Return the recorded config with the changeable fields that were given; refuse other changes by name."""
+    recorded, defaults = files.read_json(folder / "config.json"), type(asked)().model_dump(mode="json")
+    wanted = asked.model_dump(mode="json", include=asked.model_fields_set)
+    before = {key: recorded.get(key, defaults[key]) for key in wanted}
+    refused = [key for key in changed(before, wanted) if key not in asked.changeable]
     if refused:
-        pairs = ", ".join(f"{key} was {recorded.get(key)!r}, now {given[key]!r}" for key in refused)
-        free = " and ".join(key for key in MAY_DIFFER if key in wanted)
+        pairs = ", ".join(f"{key} was {before[key]!r}, now {wanted[key]!r}" for key in refused)
+        free = " and ".join(asked.changeable)
         raise UserError(
             f"--resume {folder.name} cannot change {pairs}{f'; only {free} may differ' if free else ''}"
         )
-    return type(asked)(**recorded | {key: given[key] for key in MAY_DIFFER if key in given})
+    return type(asked)(**recorded | {key: wanted[key] for key in asked.changeable if key in wanted})
 
 
 def _check_name(name: str) -> None:

@@ -1,5 +1,4 @@
-r"""A small recurrent net: $h_t = \sigma(W x_t + U h_{t-1})$ and $y_t = V h_t$ with the logistic sigmoid, no
-biases.
+r"""A small recurrent net without biases: $h_t = \sigma(W x_t + U h_{t-1})$, $y_t = V h_t$, logistic $\sigma$.
 
 Shapes: B sequences, T time steps, I inputs, H hidden units, O outputs.
 """

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ModelWrapValidatorHandler, model_validator
 
 from vitruvius.arch.choice import ArchChoice
 from vitruvius.core.config import Ints, Names, Part
@@ -71,11 +71,15 @@ class Pretraining(DataChoice, ArchChoice, AutoencoderChoice, EpochProbe, Recipe,
     precision: Literal["float32", "float64"] = "float32"
     """Floating-point type of weights and computations."""
 
-    @model_validator(mode="before")
+    @model_validator(mode="wrap")
     @classmethod
-    def _fill_in_defaults(cls, given: Any) -> Any:
-        """Settings that are not given get the default of the model."""
-        return {**_DEFAULTS.get(str(given.get("model")), {}), **given} if isinstance(given, dict) else given
+    def _fill_in_defaults(cls, given: Any, build: ModelWrapValidatorHandler[Self]) -> Self:
+        """Settings that are not given get the default of the model; they still count as not given."""
+        if not isinstance(given, dict):
+            return build(given)
+        filled = build({**_DEFAULTS.get(str(given.get("model")), {}), **given})
+        object.__setattr__(filled, "__pydantic_fields_set__", set(given))
+        return filled
 
     @model_validator(mode="after")
     def _refuse_contradictions(self) -> Self:

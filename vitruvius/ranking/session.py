@@ -6,10 +6,9 @@ Top-level imports are free of torch, so that a finished run is shown again at on
 import dataclasses
 import re
 import time
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Generator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vitruvius.arch import tables
 from vitruvius.core import files, records, runs
@@ -19,12 +18,10 @@ from vitruvius.core.runs import RunFolder
 from vitruvius.core.signals import StopRequest
 from vitruvius.ranking import accuracies
 from vitruvius.ranking.results import Result
-from vitruvius.ranking.settings import CHANGEABLE, RankConfig
+from vitruvius.ranking.settings import RankConfig
 
 if TYPE_CHECKING:
     from vitruvius.ranking.score import Scored, Scoring
-
-C = TypeVar("C", bound=RankConfig)
 
 
 class Prepared(NamedTuple):
@@ -42,22 +39,11 @@ def continue_named(config: RankConfig, flags: Flags) -> Flags:
     if flags.resume is not None or flags.name is None or not (folder / "config.json").is_file():
         return flags
     before, now = files.read_json(folder / "config.json"), config.model_dump(mode="json")
-    fields = [field for field in changed(before, now) if field not in CHANGEABLE]
+    fields = [field for field in changed(before, now) if field not in config.changeable]
     if fields:
         pairs = "; ".join(f"{field} was {before.get(field)!r}, now {now.get(field)!r}" for field in fields)
         raise UserError(f"the run {folder} was made otherwise ({pairs}): choose another --name")
     return dataclasses.replace(flags, resume=str(folder), name=None)
-
-
-@contextmanager
-def open_run(config: C, flags: Flags) -> Iterator[tuple[RunFolder, C]]:
-    """Open the run folder; a resumed run follows its recorded settings, except for the changeable ones."""
-    given = {field: getattr(config, field) for field in CHANGEABLE}
-    if flags.resume is not None:
-        defaults = {field: RankConfig.model_fields[field].default for field in CHANGEABLE}
-        config = config.model_copy(update=defaults)
-    with runs.opened("rank", config, flags) as (folder, config):
-        yield folder, config.model_copy(update=given)
 
 
 def finished(folder: RunFolder, config: RankConfig) -> Result | None:

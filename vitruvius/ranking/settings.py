@@ -9,13 +9,12 @@ from vitruvius.datasets import DataChoice
 
 Executor = Literal["here", "processes", "ray"]
 """Where tasks are computed: in this process, in child processes, or on a Ray cluster."""
-CHANGEABLE = ("spread", "workers")
-"""The settings that change no score: a run may be continued with other values."""
 
 
 class RankConfig(RunConfig, DataChoice):
     """Which networks are ranked, by which scores, on which images."""
 
+    changeable: ClassVar[tuple[str, ...]] = ("spread", "workers")
     group: ClassVar[str] = "ranking"
     archs: Annotated[Names, Field(min_length=1)] = ("fifty",)
     """fifty (they ship with accuracies), a FILE.json, presets by name, or ./mine.py:models."""

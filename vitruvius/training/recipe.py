@@ -88,18 +88,24 @@ class Compute(Threads):
     """auto: bfloat16 where a GPU computes with it, float32 elsewhere."""
 
 
-class ClassifierSettings(DataChoice, ArchChoice, Recipe, Augment, Compute):
+class Compilation(Compute):
+    """Where and how a training computes, compiled or not."""
+
+    group: ClassVar[str] = "computing"
+    compile: Literal["auto", "on", "off"] = "auto"
+    """torch.compile; auto: where it saves time within the run and a C++ compiler is found."""
+
+
+class ClassifierSettings(DataChoice, ArchChoice, Recipe, Augment, Compilation):
     """Everything that training a classifier needs to know."""
 
-    group: ClassVar[str] = "classifier"
+    group: ClassVar[str] = "recipe"
     shift: Annotated[int, Field(ge=0, le=64)] = 2
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Fraction of each label that is spread evenly over all classes."""
     init: str | None = None
     """Start from the weights of this run or .safetensors file. Masked pretraining trains the patches and not
     the class token: after it, --set pooling=mean may help."""
-    compile: Literal["auto", "on", "off"] = "auto"
-    """torch.compile; auto: where it saves time within the run and a C++ compiler is found."""
 
 
 def learning_rate(step: int, peak: float, warmup: int, total: int | None) -> float:

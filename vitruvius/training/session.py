@@ -12,7 +12,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from vitruvius.core import files, runs
-from vitruvius.core.config import Config, Flags
+from vitruvius.core.config import Flags, RunConfig
 from vitruvius.core.errors import UserError, VitruviusError
 from vitruvius.core.records import Note, Record
 from vitruvius.core.runs import RunFolder
@@ -20,7 +20,7 @@ from vitruvius.training import checkpoint, distributed, loop, results
 from vitruvius.training.loop import Job
 from vitruvius.training.results import Epoch
 
-C = TypeVar("C", bound=Config)
+C = TypeVar("C", bound=RunConfig)
 
 
 @contextmanager

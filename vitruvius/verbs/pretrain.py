@@ -30,6 +30,7 @@ class Config(config.RunConfig, Pretraining):
     """What is pretrained, on what, and how; defaults depend on the model."""
 
     takes: ClassVar[tuple[str, ...]] = (*config.RunConfig.takes, "allow_inexact")
+    changeable: ClassVar[tuple[str, ...]] = ("epochs", "time_limit")
     short: ClassVar[tuple[str, ...]] = (
         *("data", "model", "objective", "latent", "hidden", "repeats", "mask", "epochs", "lr", "labels"),
     )

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from typing import ClassVar
 
-from vitruvius.core import records, signals
+from vitruvius.core import records, runs, signals
 from vitruvius.core.config import Flags
 from vitruvius.ranking.settings import RankConfig
 
@@ -34,7 +34,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     began = time.monotonic()
     flags = session.continue_named(config, flags)
     prepared = session.prepare(config) if flags.resume is None else None  # faults leave no folder behind
-    with session.open_run(config, flags) as (folder, config), signals.on_signals() as stop:
+    with runs.opened("rank", config, flags) as (folder, config), signals.on_signals() as stop:
         if prepared is None:
             finished = session.finished(folder, config)
             if finished is not None:

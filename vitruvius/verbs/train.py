@@ -28,6 +28,7 @@ class Config(config.RunConfig, ClassifierSettings):
     """What is trained, on what, and how."""
 
     takes: ClassVar[tuple[str, ...]] = (*config.RunConfig.takes, "allow_inexact")
+    changeable: ClassVar[tuple[str, ...]] = ("epochs", "time_limit")
     short = ("data", "arch", "set", "epochs", "batch", "lr", "optimiser", "init", "seed", "doctor")
     group: ClassVar[str] = "run"
     doctor: bool = False
