@@ -1,5 +1,4 @@
-r"""Attention by a similarity $(a_i \cdot b_j)^p = \phi(a_i) \cdot \phi(b_j)$ through its feature map, in
-chunks.
+r"""Attention by a similarity $(a_i \cdot b_j)^p = \phi(a_i) \cdot \phi(b_j)$ by its feature map, in chunks.
 
 $o_i = \phi(a_i)^T U / \phi(a_i)^T z$ with the state $[U, z] = \sum_j \phi(b_j) [v_j, 1]^T$: time grows with N
 + M. For $p = 1$ a and b are q and k and the map is the identity; for $p = 2$ they are $[q, 1]$ and $[k, 1]$

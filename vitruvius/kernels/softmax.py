@@ -1,5 +1,4 @@
-r"""Softmax attention (Vaswani et al. 2017): a key's weight grows exponentially with its product with the
-query.
+r"""Softmax attention (Vaswani et al. 2017): weights grow exponentially with the product of query and key.
 
 $w_{ij} = \exp(\beta\, q_i \cdot k_j + m_{ij}) / \sum_l \exp(\beta\, q_i \cdot k_l + m_{il})$ with the inverse
 temperature $\beta = 1/\sqrt{D}$ by default. $\beta = 0$ gives the mean of the values, $\beta \to \infty$ the
