@@ -20,7 +20,7 @@ SHOWN_SCORES = 2
 SHOWN_NAMES = 6
 LABELLED = 8
 """Points of a small scatter up to which each is labelled with its name."""
-DECADES = 100
+WIDE_RANGE = 20
 """Positive values whose largest is more than this many times the smallest are drawn on a log axis."""
 STRUCTURAL = plugins.constant(plugins.PACKAGE / "proxies" / "__init__.py", "STRUCTURAL")
 """Scores that only count; they are shown beside those that were asked for."""
@@ -230,7 +230,7 @@ def scatter(result: Result, column: str, proxy: str) -> Scatter:
 
 
 def _spans_decades(values: Sequence[float]) -> bool:
-    return bool(values) and min(values) > 0 and max(values) / min(values) > DECADES
+    return bool(values) and min(values) > 0 and max(values) / min(values) > WIDE_RANGE
 
 
 def page(result: Result) -> str:
