@@ -18,8 +18,8 @@ from vitruvius.core.blocks import Bars, Panels
 from vitruvius.core.config import Ints
 from vitruvius.lessons import Answer, Exact, Proof, Step
 from vitruvius.lessons._board import matrix, number
-from vitruvius.lessons._curves import curves
 from vitruvius.lessons._deep_nets import CLASSES, HAS_NORM, HAS_SKIP, SAMPLES, Net, Run, by_hand, trained
+from vitruvius.lessons._figures import curves
 from vitruvius.lessons._proofs import agree, holds, leaves
 
 if TYPE_CHECKING:

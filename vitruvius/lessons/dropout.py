@@ -16,7 +16,7 @@ from pydantic import model_validator
 from vitruvius import lessons
 from vitruvius.core.blocks import Lines
 from vitruvius.lessons import Answer, Exact, Matrix, Proof, Step, Vector, _board, _shapes, exact
-from vitruvius.lessons._curves import curves
+from vitruvius.lessons._figures import curves
 from vitruvius.lessons._proofs import agree, holds, within
 
 if TYPE_CHECKING:

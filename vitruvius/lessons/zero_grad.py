@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 from vitruvius import lessons
 from vitruvius.lessons import Answer, Exact, Proof, Step
 from vitruvius.lessons._board import number, row
-from vitruvius.lessons._curves import curves
+from vitruvius.lessons._figures import curves
 from vitruvius.lessons._proofs import agree, holds
 
 SUBJECT = "training"
