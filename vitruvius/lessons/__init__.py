@@ -132,7 +132,7 @@ class Step(Record):
     says: str
     formula: str = ""
     """LaTeX, with the numbers filled in."""
-    value: Annotated[Value, BeforeValidator(listed), PlainSerializer(plain)] = None
+    value: Annotated[Value, PlainSerializer(plain)] = None
     figure: Figure | None = None
 
     def view(self) -> Iterable[Block]:

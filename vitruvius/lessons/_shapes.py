@@ -40,7 +40,7 @@ def measure(fields: Iterable[tuple[str, str, Any]], limits: Mapping[str, tuple[i
 def _faults(
     name: str, dim: str, size: int, sizes: Sizes, limits: Mapping[str, tuple[int, int]]
 ) -> Iterator[str]:
-    """What is wrong with the size of one dimension; a new letter gets its size. A wrong number needs no words."""
+    """What is wrong with the size of one dimension; a new letter gets its size."""
     low, high = limits.get(dim, (1, LARGEST))
     if dim.isidentifier() and dim not in sizes:
         sizes[dim] = (size, name)
@@ -50,6 +50,7 @@ def _faults(
     parts = dim.split("*")
     needed = math.prod(int(part) if part.isdigit() else sizes[part][0] for part in parts)
     if size != needed:
+        # a number stands in the shape already: no words
         yield "" if dim.isdigit() else f"{dim} = {needed} as in {sizes[parts[0]][1]}"
 
 
