@@ -79,7 +79,7 @@ class Question(lessons.Question):
 
 def solve(question: Question) -> Iterator[Step | Answer]:
     """Both runs side by side, the recursion of the second, what noise does to it, and the patch."""
-    board = Board(vars(question), pace=question.pace, rest=2 - question.pace)
+    board = Board(vars(question), pace=question.pace, rest=2 - question.pace, long=LONG)
     runs = {"with": _iterates(question, zeroed=True), "without": _iterates(question, zeroed=False)}
     board["iterates"] = {name: run[: question.steps + 1] for name, run in runs.items()}
     yield board.step(
@@ -96,15 +96,14 @@ def solve(question: Question) -> Iterator[Step | Answer]:
         "iterates",
         curves("The same start", runs, range(DRAWN + 1), ("step", "w")),
     )
-    board["root"], board["period"] = _motion(float(question.pace))
-    grows = "and the distance grows without end"
-    swing = "and one swing takes <period:.4g> steps" if board["period"] else grows
+    root, period = _motion(float(question.pace))
+    swing = f"one swing takes {period:.4g} steps" if period else "the distance grows without end"
+    board |= {"root": root, "period": period, "swing": swing}
     yield board.step(
-        f"The running sum is a velocity: this is SGD with momentum 1, and on a parabola a pendulum without "
-        f"friction. The roots of its recursion have product 1, the larger one has size <root:.4g>, {swing}. "
-        f"'Unstable' "
-        "is the common mistake: up to a learning rate of 4/a, twice what proper descent bears, it neither "
-        "blows up nor converges.",
+        "The running sum is a velocity: this is SGD with momentum 1, and on a parabola a pendulum without "
+        "friction. The roots of its recursion have product 1, the larger one has size <root:.4g>, and "
+        "<swing>. 'Unstable' is the common mistake: up to a learning rate of 4/a, twice what proper descent "
+        "bears, it neither blows up nor converges.",
         r"w_{t+1} - 2 w_t + w_{t-1} = -\eta a (w_t - w^*), \quad z^2 - <rest> z + 1 = 0",
         "root period",
     )
@@ -115,11 +114,10 @@ def solve(question: Question) -> Iterator[Step | Answer]:
 
 def _network_steps(board: Board) -> Iterator[Step]:
     yield board.step(
-        f"Mini-batches of <batch> make it diverge: each step adds a kick, and without friction kicks add up "
-        f"for ever. After {LONG} steps the mean squared distance is <noisy[with]:.4g> with zeroing and "
+        "Mini-batches of <batch> make it diverge: each step adds a kick, and without friction kicks add up "
+        "for ever. After <long> steps the mean squared distance is <noisy[with]:.4g> with zeroing and "
         "<noisy[without]:.4g> without, growing in proportion to the number of steps.",
-        rf"\mathbb{{E}} (w_{{{LONG}}} - w^*)^2 = <noisy[with]> \quad \mathrm{{against}} \quad "
-        rf"<noisy[without]>",
+        r"\mathbb{E} (w_{<long>} - w^*)^2 = <noisy[with]> \quad \mathrm{against} \quad <noisy[without]>",
         "noisy",
     )
     runs = [_network_losses(rate, fixed) for rate in (0.3, 0.01) for fixed in (True, False)]
