@@ -55,7 +55,7 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     micro_batches = -(-question.samples // question.batch)
     updates = micro_batches // question.steps
     left = max(0, question.samples - updates * question.steps * question.batch)
-    fields = {
+    fields: dict[str, Any] = {
         "table": _rows(question.effective, runs),
         "guilty": {n: guilty(m, len(x_BCHW), lambda net: net(x_BCHW), 1e-9) for n, m in models.items()},
         "unequal": _ways(runs["layer"], list(question.unequal)),

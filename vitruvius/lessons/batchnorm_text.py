@@ -67,11 +67,9 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     lengths = [len(sentence) for sentence in question.sentences]
     places = max(lengths) * len(lengths)
     filled = words + [(question.pad,) * len(words[0])] * (places - len(words))
-    cases = {
-        "naive": _statistics(filled),
-        "masked": _statistics(words),
-        "alone": _statistics(question.sentences[0]),
-    }
+    batches = {"naive": filled, "masked": words, "alone": question.sentences[0]}
+    cases = {name: _statistics(batch) for name, batch in batches.items()}
+    shown = {name: {f"{of}_F": value for of, value in cases[name].items()} for name in ("naive", "masked")}
     board = Board(cases, pad=question.pad, padding=1 - Fraction(len(words), places))
     yield board.step(
         "Fill the sentences up to one length: <padding:.1%> of the places hold padding. A naive batch "
@@ -80,14 +78,13 @@ def solve(question: Question) -> Iterator[Step | Answer]:
         r"\mu = (1 - <padding>) <masked[mean]:column> + <padding> \cdot <pad> = <naive[mean]:column>, \quad "
         r"\sigma^2 = (1 - <padding>) <masked[variance]:column> + <padding> (1 - <padding>) "
         r"(\mu_{\mathrm{words}} - <pad>)^2 = <naive[variance]:column>",
-        board.pick("padding")
-        | {case: {f"{k}_F": v for k, v in cases[case].items()} for case in ("naive", "masked")},
+        board.pick("padding") | shown,
     )
-    within_word = _statistics([(x,) for x in words[0]])
+    cases["layer"] = _statistics([(x,) for x in words[0]])
     board["first_word"] = {
         name: (np.array(words[0]) - found["mean"]).astype(float)
         / np.sqrt((found["variance"] + question.eps).astype(float))
-        for name, found in (cases | {"layer": within_word}).items()
+        for name, found in cases.items()
     }
     yield _mates_step(board)
     board["support"] = [sum(length > place for length in lengths) for place in range(max(lengths))]

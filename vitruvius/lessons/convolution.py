@@ -5,7 +5,7 @@ and dilation $r$ leave $\lfloor (L + 2p - r(k-1) - 1)/s \rfloor + 1$ places."""
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Annotated, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import torch
 from pydantic import Field, model_validator
@@ -50,11 +50,6 @@ class Axis(NamedTuple):
     def places(self) -> int:
         """Places where the filter fits."""
         return (self.padded - self.span) // self.stride + 1
-
-    @property
-    def unread(self) -> int:
-        """Places at the far end that no window reaches."""
-        return self.padded - self.span - (self.places - 1) * self.stride
 
 
 class Question(lessons.Question):
@@ -108,16 +103,9 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     weights, output = filters * window * channels, [*places, filters]
     board = Board(weights=weights, biases=biases, parameters=weights + biases, output=output)
     board |= {"filters": filters, "window": window, "channels": channels, "seen": window * channels}
-    board |= {
-        "sides": _times(sides),
-        "places": _times(places),
-        "unread": _times([axis.unread for axis in axes]),
-    }
-    board |= {
-        "flat": filters * window + biases,
-        "outputs": math.prod(output),
-        "shape": r" \times ".join(map(str, output)),
-    }
+    board |= {"sides": _times(sides), "places": _times(places), "shape": r" \times ".join(map(str, output))}
+    board["unread"] = _times([(axis.padded - axis.span) % axis.stride for axis in axes])
+    board |= {"flat": filters * window + biases, "outputs": math.prod(output)}
     yield board.step(
         "A filter looks at <sides> places of each channel (<channels>) and has a weight for each of the "
         "<seen> numbers it sees. The <filters> filters share nothing.",
@@ -150,7 +138,7 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     """The layer itself, without memory for its numbers, and the window slid along each axis."""
     *sizes, channels = question.shape
     _, *settings = zip(*question.axes, strict=True)  # sides, strides, paddings, dilations
-    convolution = torch.nn.Conv1d if len(sizes) == 1 else torch.nn.Conv2d
+    convolution: Any = torch.nn.Conv1d if len(sizes) == 1 else torch.nn.Conv2d
     layer = convolution(channels, question.filters, *settings, bias=question.bias, device="meta")
     filters, *places = layer(torch.empty(1, channels, *sizes, device="meta")).shape[1:]
     counts = {name: parameter.numel() for name, parameter in layer.named_parameters()}
@@ -174,6 +162,7 @@ def _coverage(axes: Sequence[Axis]) -> Heatmap | None:
 
 
 def _reads(axis: Axis) -> list[int]:
+    """How many windows read each place along one axis."""
     read = [n * axis.stride + k * axis.dilation for n in range(axis.places) for k in range(axis.side)]
     return [read.count(place + axis.padding) for place in range(axis.size)]
 

@@ -1,12 +1,13 @@
 r"""An image as a sequence: square patches, each flattened; a strided convolution does the same.
 
 Patches are numbered in reading order and a patch is read as a convolution reads it: channel, row, column.
-Shapes: C channels, P patch side, n patches."""
+Shapes: C channels, R x K patches with side P, n patches in all."""
 
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Annotated, Any, Self
 
+import numpy as np
 import torch
 from pydantic import Field, model_validator
 from torch.nn import functional
@@ -60,23 +61,14 @@ class Question(lessons.Question):
 
 def solve(question: Question) -> Iterator[Step | Answer]:
     """Cut, flatten, count, and see the convolution."""
-    side, channels = question.patch, question.channels
-    height, width = len(channels[0]), len(channels[0][0])
-    patches = [
-        [
-            value
-            for channel in channels
-            for row in channel[top : top + side]
-            for value in row[left : left + side]
-        ]
-        for top in range(0, height, side)
-        for left in range(0, width, side)
-    ]
-    board = Board(
-        side=side, height=height, width=width, rows=height // side, columns=width // side, patches=patches
-    )
-    board |= {"count": len(patches), "channels": len(channels), "length": len(patches[0])}
-    numbers = [[i // side * board["columns"] + j // side + 1 for j in range(width)] for i in range(height)]
+    side, x_CHW = question.patch, np.array(question.channels, dtype=object)
+    channels, height, width = x_CHW.shape
+    rows, columns = height // side, width // side
+    x_CRPKP = x_CHW.reshape(channels, rows, side, columns, side)
+    patches = x_CRPKP.transpose(1, 3, 0, 2, 4).reshape(rows * columns, -1).tolist()
+    board = Board(side=side, height=height, width=width, rows=rows, columns=columns, patches=patches)
+    board |= {"count": len(patches), "channels": channels, "length": len(patches[0])}
+    numbers = [[i // side * columns + j // side + 1 for j in range(width)] for i in range(height)]
     yield board.step(
         "Cut <height> x <width> pixels into squares of side <side>: <rows> x <columns> patches, <count> in "
         "all, numbered as one reads. Nothing overlaps and nothing is left over.",
@@ -85,7 +77,7 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     )
     first = patches[0]
     shown = [*first[:8], r"\dots", first[-1]] if len(first) > 10 else first
-    board |= {"square": [row[:side] for row in channels[0][:side]], "row": r",\, ".join(map(latex, shown))}
+    board |= {"square": x_CHW[0, :side, :side], "row": r",\, ".join(map(latex, shown))}
     yield board.step(
         "Flatten each patch into one row of <channels> x <side> x <side> = <length> numbers. Neighbours in "
         "the row above are now <side> places apart: the order of pixels is a convention the network must "
@@ -93,13 +85,14 @@ def solve(question: Question) -> Iterator[Step | Answer]:
         r"<square> \to \left( <row> \right)",
         "patches",
     )
-    tokens = len(patches) + question.class_token
-    board |= {
-        "more": int(question.class_token),
-        "tokens": tokens,
-        "pairs": tokens**2,
-        "pixels": (height * width) ** 2,
-    }
+    yield from _token_steps(question, board)
+    yield Answer(fields=board.pick("patches tokens"))
+
+
+def _token_steps(question: Question, board: Board) -> Iterator[Step]:
+    tokens = board["count"] + question.class_token
+    board |= {"more": int(question.class_token), "tokens": tokens, "pairs": tokens**2}
+    board["pixels"] = (board["height"] * board["width"]) ** 2
     yield board.step(
         "One linear map turns every row of <length> into a token; <more> class tokens in front make "
         "<tokens>. Attention compares all pairs: <pairs> of them, against <pixels> if every pixel were a "
@@ -111,15 +104,12 @@ def solve(question: Question) -> Iterator[Step | Answer]:
         "each patch once. Its <length> weights are one column of the linear map, in the same order.",
         r"z_{p,d} = \sum_i E_{i,d}\, x_{p,i} = \mathrm{conv}(x;\ \text{kernel}=<side>,\ "
         r"\text{stride}=<side>)_{d,p}",
-        {"kernel": side, "stride": side, "weights per filter": len(first)},
+        {"kernel": question.patch, "stride": question.patch, "weights per filter": board["length"]},
     )
-    yield Answer(fields=board.pick("patches tokens"))
 
 
 def prove(question: Question, answer: Answer) -> Iterator[Proof]:
-    """Convolutions with a stride of one patch: one that copies pixels, and one with the weights of a linear
-    map.
-    """
+    """Convolutions with a stride of one patch: one copies pixels, one has the weights of a linear map."""
     side, image_BCHW = question.patch, tensor([question.channels])
     channels, length = image_BCHW.shape[1], image_BCHW.shape[1] * side**2
     copying = torch.eye(length, dtype=torch.float64).view(length, channels, side, side)

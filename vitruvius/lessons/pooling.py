@@ -43,12 +43,8 @@ class Pool(NamedTuple):
 
     def outputs(self, matrix: Grid) -> list[list[Fraction]]:
         """The outputs of all windows."""
-        rows, columns, take = (
-            self.starts(len(matrix)),
-            self.starts(len(matrix[0])),
-            max if self.kind == "max" else _mean,
-        )
-        return [[take(self.window(matrix, top, left)) for left in columns] for top in rows]
+        take, columns = max if self.kind == "max" else _mean, self.starts(len(matrix[0]))
+        return [[take(self.window(matrix, i, j)) for j in columns] for i in self.starts(len(matrix))]
 
     def by_torch(self, image_BHW: Tensor) -> Tensor:
         """The same outputs by torch."""
@@ -98,16 +94,11 @@ class Question(lessons.Question):
 
 def solve(question: Question) -> Iterator[Step | Answer]:
     """The first window, all outputs, and both distortions."""
-    matrices, size, views = (
-        question.matrices,
-        question.size,
-        {"pixels": Pool("average", 1, 1), **question.pools},
-    )
+    matrices, size = question.matrices, question.size
     outputs = {kind: [pool.outputs(matrix) for matrix in matrices] for kind, pool in question.pools.items()}
     window = [row[:size] for row in matrices[0][:size]]
-    board = Board(
-        vars(question), area=size**2, window=window, sum=sum(map(sum, window)), most=max(map(max, window))
-    )
+    board = Board(vars(question), area=size**2, window=window, most=max(map(max, window)))
+    board["sum"] = sum(map(sum, window))
     yield board.step(
         "The window of <size> x <size> moves by <stride>; where it would hang over the edge it is left out. "
         "The first window of the first matrix has sum <sum> and maximum <most>.",
@@ -121,11 +112,9 @@ def solve(question: Question) -> Iterator[Step | Answer]:
             r" \qquad ".join(map(latex, grids)),
             grids,
         )
-    board["shift"] = {name: _mean([_shift_change(pool, x) for x in matrices]) for name, pool in views.items()}
-    board["missing"] = {
-        name: _mean([_missing_change(pool, x) for x in matrices]) for name, pool in views.items()
-    }
-    for name in ("shift", "missing"):
+    views = {"pixels": Pool("average", 1, 1), **question.pools}
+    for name, change in (("shift", _shift_change), ("missing", _missing_change)):
+        board[name] = {kind: _mean([change(pool, x) for x in matrices]) for kind, pool in views.items()}
         board[f"{name}_by_kind"] = ", ".join(f"{value} ({kind})" for kind, value in board[name].items())
     yield board.step(
         "Move each matrix one pixel to the right, zeros coming in. An entry changes on average by "
@@ -158,9 +147,8 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
         changes = [(b - a).abs().amax((1, 2)).mean() for a, b in zip(before, holed, strict=True)]
         missing[name] = sum(changes) / len(images)
     yield agree("change by a shift", "pooling the shifted matrices with torch", answer["shift"], shift)
-    yield agree(
-        "change by a missing pixel", "pooling every holed copy with torch", answer["missing"], missing
-    )
+    method = "pooling every holed copy with torch"
+    yield agree("change by a missing pixel", method, answer["missing"], missing)
 
 
 def _shift_change(pool: Pool, matrix: Grid) -> Fraction:
