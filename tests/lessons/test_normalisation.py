@@ -61,7 +61,10 @@ def test_another_tensor_with_eps() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"tensor": [[[1, 2]], [[1, 2], [3, 4]]]}, "rows of 1 or 2 entries: it needs N x C x F, rows of one length"),
+        (
+            {"tensor": [[[1, 2]], [[1, 2], [3, 4]]]},
+            "rows of 1 or 2 entries: it needs N x C x F, rows of one length",
+        ),
         ({"tensor": [[[1, 2], [1]]]}, "rows of 1 or 2 entries: it needs N x C x F"),
         ({"tensor": [[[1], [2]]]}, "tensor is 1 x 2 x 1: it needs N x C x F with F from 2"),
         ({"tensor": [[[1, 1], [2, 3]]]}, "variance of 0: needs eps above 0"),

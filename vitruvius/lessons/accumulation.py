@@ -68,19 +68,13 @@ def solve(question: Question) -> Iterator[Step | Answer]:
 
 def _table_step(effective: int, table: list[dict[str, Any]]) -> Step:
     by_norm = [[row for row in table if row["norm"] == norm] for norm in NORMS]
-    errors = {
-        f"{norm} norm": [row["gradient"] for row in by] for norm, by in zip(NORMS, by_norm, strict=True)
-    }
-    parts = [
-        rf"\Delta \mathrm{{{of}}}_{{\mathrm{{{norm}N}}}}" for norm in "BL" for of in ("logits", "gradient")
-    ]
+    errors = {f"{rows[0]['norm']} norm": [row["gradient"] for row in rows] for rows in by_norm}
+    parts = [rf"\Delta \mathrm{{{of}}}_{{\mathrm{{{n}N}}}}" for n in "BL" for of in ("logits", "gradient")]
     lines = [[*list(bn.values())[1:], *list(ln.values())[3:]] for bn, ln in zip(*by_norm, strict=True)]
     board = Board(effective=effective, worst=list(map(max, errors.values())), table=table)
     board["lines"] = [[r"\mathrm{batch}", r"\mathrm{steps}", *parts], *lines]
-    batches, axes = (
-        [row["batch"] for row in by_norm[0]],
-        ("micro-batch", "relative difference of the gradient"),
-    )
+    batches = [row["batch"] for row in by_norm[0]]
+    axes = ("micro-batch", "relative difference of the gradient")
     return board.step(
         "Two networks that differ in their normalisation get the same <effective> images in every (batch, "
         "steps), compared with (<effective>, 1). The accumulated gradient is off by up to <worst[0]:.3g> of "
@@ -165,10 +159,10 @@ def _rows(effective: int, runs: dict[str, Run]) -> list[dict[str, Any]]:
     for norm, run in runs.items():
         for batch in (size for size in range(1, effective + 1) if effective % size == 0):
             steps = effective // batch
-            logits, gradient = apart(run, [batch] * steps, [1 / steps] * steps)
-            rows.append(
-                {"norm": norm, "batch": batch, "steps": steps, "logits": logits, "gradient": gradient}
+            errors = zip(
+                ("logits", "gradient"), apart(run, [batch] * steps, [1 / steps] * steps), strict=True
             )
+            rows.append({"norm": norm, "batch": batch, "steps": steps, **dict(errors)})
     return rows
 
 
@@ -182,10 +176,8 @@ def _ways(run: Run, sizes: list[int]) -> dict[str, float]:
 def _again(question: Question) -> dict[str, tuple[str, Any]]:
     models = {norm: _network(question, norm) for norm in NORMS}
     runs = {norm: _by_hand(question, model, norm) for norm, model in models.items()}
-    method, mixing = (
-        "convolutions and norms written out by hand",
-        {n: _mixing(question, m) for n, m in models.items()},
-    )
+    mixing = {norm: _mixing(question, model) for norm, model in models.items()}
+    method = "convolutions and norms written out by hand"
     return {
         "table": (method, _rows(question.effective, runs)),
         "guilty": ("autograd from one row to another", mixing),
@@ -207,18 +199,16 @@ def _by_hand(question: Question, model: nn.Module, norm: str) -> Run:
             x = x.view(*x.shape[:2], SIDE, SIDE)
             centred = x - x.mean(axes, keepdim=True)
             scale, shift = (weights[f"norm{i}.{part}"].view(shape) for part in ("weight", "bias"))
-            x = (centred / (centred.square().mean(axes, keepdim=True) + EPS).sqrt() * scale + shift).clamp(
-                min=0
-            )
+            variance = centred.square().mean(axes, keepdim=True)
+            x = (centred / (variance + EPS).sqrt() * scale + shift).clamp(min=0)
         return x.mean((2, 3)) @ weights["head.weight"].T + weights["head.bias"]
 
     def run(sizes: list[int], shares: list[float]) -> tuple[Tensor, Tensor]:
         logits = torch.cat([forward(x) for x in torch.split(x_BCHW, sizes)])
         rows = torch.split(logits.logsumexp(1) - logits[torch.arange(len(y_B)), y_B], sizes)
         loss = torch.stack([share * part.mean() for part, share in zip(rows, shares, strict=True)]).sum()
-        return logits.detach(), torch.cat(
-            [g.flatten() for g in torch.autograd.grad(loss, list(weights.values()))]
-        )
+        grads = torch.autograd.grad(loss, list(weights.values()))
+        return logits.detach(), torch.cat([grad.flatten() for grad in grads])
 
     return run
 

@@ -51,9 +51,8 @@ class Question(lessons.Question):
                 "on"
             )
         if len(self.sentences[0]) < 2:
-            raise ValueError(
-                "the first of sentences has 1 word: needs at least 2 to have a variance of its own"
-            )
+            needs = "needs at least 2 to have a variance of its own"
+            raise ValueError(f"the first of sentences has 1 word: {needs}")
         if len(self.sentences) * max(map(len, self.sentences)) * max(widths) > LARGEST:
             raise ValueError(f"sentences needs at most {LARGEST} values after padding")
         if self.eps <= 0:
@@ -81,10 +80,11 @@ def solve(question: Question) -> Iterator[Step | Answer]:
         board.pick("padding") | shown,
     )
     cases["layer"] = _statistics([(x,) for x in words[0]])
+    deviations = {
+        name: np.sqrt((found["variance"] + question.eps).astype(float)) for name, found in cases.items()
+    }
     board["first_word"] = {
-        name: (np.array(words[0]) - found["mean"]).astype(float)
-        / np.sqrt((found["variance"] + question.eps).astype(float))
-        for name, found in cases.items()
+        name: (np.array(words[0]) - cases[name]["mean"]).astype(float) / deviations[name] for name in cases
     }
     yield _mates_step(board)
     board["support"] = [sum(length > place for length in lengths) for place in range(max(lengths))]
@@ -107,9 +107,7 @@ def _statistics(words: Any) -> dict[str, Array]:
 
 def _mates_step(board: Board) -> Step:
     first_word = board["first_word"]
-    board["shown"] = r", \quad ".join(
-        rf"\mathrm{{{name}}} : {latex(values)}" for name, values in first_word.items()
-    )
+    shown = [rf"\mathrm{{{name}}} : {latex(values)}" for name, values in first_word.items()]
     firsts = tuple(values[0] for values in first_word.values())
     return board.step(
         "The first word, normalised: <first_word[naive][0]:.4g> in feature 1 with padding counted, "
@@ -117,7 +115,7 @@ def _mates_step(board: Board) -> Step:
         "alone. Leaving out the padding does not remove the mates: the same word in the same sentence means "
         "something else in every batch. Layer normalisation uses the word's own features and gives one "
         "answer in all batches.",
-        "<shown>",
+        r", \quad ".join(shown),
         "first_word",
         Bars(title="Feature 1 of the same word", names=NAMES, values=firsts, y_label="normalised value"),
     )

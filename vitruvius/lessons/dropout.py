@@ -50,9 +50,8 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     """All masks, then the two terms they add up to, then the weights that minimise them."""
     x_ND, y_N, w_D = (np.array(rows, dtype=object) for rows in (question.x, question.y, question.w))
     p, gram_DD = question.keep, x_ND.T @ x_ND
-    board = Board(
-        p=p, size=x_ND.size, masks=2**x_ND.size, expected_loss=_enumerated(question), p_gram=p * gram_DD
-    )
+    board = Board(p=p, size=x_ND.size, masks=2**x_ND.size, p_gram=p * gram_DD)
+    board["expected_loss"] = _enumerated(question)
     yield board.step(
         "List all <masks:,> masks. One that keeps k of <size> entries has probability p^k (1-p)^(<size>-k): "
         "the losses weighted with these probabilities add up to <expected_loss>.",
@@ -117,10 +116,8 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     kept = np.random.default_rng(0).random((DRAWS, *x_ND.shape)) < p
     losses = ((y_N - (x_ND * kept) @ w_D) ** 2).sum(axis=1)
     if p < 1 and losses.std() > 0:
-        error = losses.std() / np.sqrt(DRAWS)
-        yield within(
-            "expected loss", f"{DRAWS:,} draws", float(answer["expected_loss"]), losses.mean(), error, 5
-        )
+        claimed, error = float(answer["expected_loss"]), losses.std() / np.sqrt(DRAWS)
+        yield within("expected loss", f"{DRAWS:,} draws", claimed, losses.mean(), error, 5)
 
 
 def _terms(p: Fraction, x_ND: Array, y_N: Array, w_D: Array) -> tuple[Fraction, Fraction]:
@@ -131,22 +128,19 @@ def _terms(p: Fraction, x_ND: Array, y_N: Array, w_D: Array) -> tuple[Fraction, 
 def _enumerated(question: Question) -> Fraction:
     """The mean loss over all masks: the losses of a row under its own masks, combined in every way."""
     rows = [_row_losses(row, question.w, target) for row, target in zip(question.x, question.y, strict=True)]
-    size = len(question.x) * len(question.w)
+    p, size = question.keep, len(question.x) * len(question.w)
     by_count = [Fraction(0)] * (size + 1)  # losses of the masks that keep so many entries, added up
     for mask in product(*rows):
         by_count[sum(count for count, _ in mask)] += sum(loss for _, loss in mask)
-    p = question.keep
-    return sum(
-        (p**kept * (1 - p) ** (size - kept) * total for kept, total in enumerate(by_count)), Fraction(0)
-    )
+    chances = [p**kept * (1 - p) ** (size - kept) for kept in range(size + 1)]
+    return sum(map(mul, chances, by_count), Fraction(0))
 
 
 def _row_losses(row: Vector, w: Vector, target: Fraction) -> list[tuple[int, Fraction]]:
     """How many entries each mask of one row keeps, and the row's squared error under it."""
     terms = [x * weight for x, weight in zip(row, w, strict=True)]
-    return [
-        (sum(mask), (target - sum(map(mul, mask, terms))) ** 2) for mask in product((0, 1), repeat=len(row))
-    ]
+    masks = product((0, 1), repeat=len(row))
+    return [(sum(mask), (target - sum(map(mul, mask, terms))) ** 2) for mask in masks]
 
 
 def _mean_gradient(question: Question, weights: list[Fraction]) -> tuple[float, float]:

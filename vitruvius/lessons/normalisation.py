@@ -94,11 +94,9 @@ def _unit_step(question: Question, kind: str, unit_NCF: Array, mean: Any, varian
 
 def _check_step(question: Question) -> Step:
     """The kinds are related, which catches slips in the table of instance statistics."""
-    (mean_NC1, variance_NC1), (_, variance_1C1) = _statistics(question, (2,)), _statistics(question, (0, 2))
-    board = Board(
-        within=variance_NC1[:, 0, 0].mean(), between=mean_NC1[:, 0, 0].var(), total=variance_1C1[0, 0, 0]
-    )
-    board |= {"features": question.sizes["F"], "mean": mean_NC1[:, 0, 0].mean()}
+    mean_N, variance_N = (found[:, 0, 0] for found in _statistics(question, (2,)))
+    board = Board(within=variance_N.mean(), between=mean_N.var(), mean=mean_N.mean())
+    board |= {"features": question.sizes["F"], "total": _statistics(question, (0, 2))[1][0, 0, 0]}
     return board.step(
         "The common mistake is a slip in the table of instance statistics (a row's mean is the sum of its "
         "own <features> features, divided by their number). A check finds it: over the samples, the instance "

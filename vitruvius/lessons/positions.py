@@ -78,27 +78,19 @@ def solve(question: Question) -> Iterator[Step | Answer]:
 
 def _table_steps(board: Board, offset: int) -> Iterator[Step]:
     table, count, width = board["table"], board["count"], board["width"]
+    rows, columns = map(str, range(count)), map(str, range(width))
     labels = {"x_label": "entry", "y_label": "place", "numbers": width <= 8}
-    board |= {
-        "clocks": width // 2,
-        "fast": 2 * math.pi,
-        "slow": 2 * math.pi * 10_000 ** ((width - 2) / width),
-    }
+    board |= {"clocks": width // 2, "fast": 2 * math.pi}
+    board["slow"] = 2 * math.pi * 10_000 ** ((width - 2) / width)
     yield board.step(
         "The sinusoidal table: <clocks> clocks, each a sine and a cosine, the first with a period of "
         "<fast:.4g> places, the last with <slow:.4g>. Near places differ in the fast clocks, far ones in the "
         "slow ones.",
         "P = <table>",
-        figure=heatmap(
-            "Sinusoidal positions", table, map(str, range(count)), map(str, range(width)), **labels
-        ),
+        figure=heatmap("Sinusoidal positions", table, rows, columns, **labels),
     )
-    board |= {
-        "offset": offset,
-        "rotation": _rotation(offset, width),
-        "alike": _table([offset], width)[0] @ table[0],
-    }
-    board["self"] = width / 2
+    board |= {"offset": offset, "rotation": _rotation(offset, width), "self": width / 2}
+    board["alike"] = _table([offset], width)[0] @ table[0]
     yield board.step(
         "A move by <offset> places turns every clock by a fixed angle, whatever place one starts from: one "
         "matrix does it for all. So a linear map can look <offset> places on, and the product of two places "
@@ -117,19 +109,16 @@ def _table_steps(board: Board, offset: int) -> Iterator[Step]:
 
 
 def prove(question: Question, answer: Answer) -> Iterator[Proof]:
-    """This package's kernel and table, complex exponentials, and the exponential of a rotation's generator."""
+    """This package's kernel and table, complex numbers, and the exponential of the generator of rotations."""
     x, places = tensor(question.x), question.places
     count, width = x.shape
     omega = 10_000.0 ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
-    turns, later = (
-        torch.polar(torch.ones(1, dtype=torch.float64), (torch.arange(count) + moved)[:, None] * omega)
-        for moved in (0, question.offset)
-    )
+    one, count_N1 = tensor([1]), torch.arange(count)[:, None]
+    turns, later = (torch.polar(one, (count_N1 + moved) * omega) for moved in (0, question.offset))
     table = torch.stack([turns.imag, turns.real], dim=2).flatten(1)
     yield agree("table", "imaginary and real parts of complex exponentials", answer["table"], table)
-    yield agree(
-        "table", "vitruvius.nn.vit.sinusoidal, in float32", answer["table"], sinusoidal(count, width), 2e-7
-    )
+    ours = sinusoidal(count, width)
+    yield agree("table", "vitruvius.nn.vit.sinusoidal, in float32", answer["table"], ours, 2e-7)
     generator = torch.kron(omega.diag(), tensor([[0, 1], [-1, 0]]))
     turned = torch.linalg.matrix_exp(question.offset * generator)
     yield agree("rotation", "exponential of the generator", answer["rotation"], turned)
@@ -145,10 +134,8 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     same = {name: gap <= SAME * float(x.abs().max()) for name, gap in gaps.items()}
     yield agree("equivariant", "the softmax kernel of this package", answer["equivariant"], same)
     yield agree("gap", "the softmax kernel of this package", answer["gap"], gaps["with"])
-    learned = torch.nn.Embedding(count, width, device="meta").weight.numel()
-    yield agree(
-        "parameters", "torch.nn.Embedding", answer["parameters"], {"learned": learned, "sinusoidal": 0}
-    )
+    found = {"learned": torch.nn.Embedding(count, width, device="meta").weight.numel(), "sinusoidal": 0}
+    yield agree("parameters", "torch.nn.Embedding", answer["parameters"], found)
 
 
 def _table(places: Iterable[int], width: int) -> Array:
@@ -162,10 +149,8 @@ def _rotation(offset: int, width: int) -> Array:
     found = np.zeros((width, width))
     for i in range(0, width, 2):
         angle = offset * 10_000 ** (-i / width)
-        found[i : i + 2, i : i + 2] = [
-            [math.cos(angle), math.sin(angle)],
-            [-math.sin(angle), math.cos(angle)],
-        ]
+        cos, sin = math.cos(angle), math.sin(angle)
+        found[i : i + 2, i : i + 2] = [[cos, sin], [-sin, cos]]
     return found
 
 

@@ -67,7 +67,7 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     length = np.linalg.norm(vectors[-1]) or 1.0
     errors = [float(np.linalg.norm(vector - vectors[-1]) / length) for vector in vectors]
     board = Board(window=window, back=window - 1, times=times, gradients=by_window[window - 1])
-    board["relative_error"] = errors[window - 1]
+    board["relative_error"], named = errors[window - 1], {"relative error of the gradient": errors}
     yield board.step(
         "Follow each error back through <window> of at most <times> time steps and drop the rest of the sum. "
         "V is used after the recursion, so its gradient loses nothing; those of W and U do, and the gradient "
@@ -76,12 +76,7 @@ def solve(question: Question) -> Iterator[Step | Answer]:
         r"\nabla_{h_t} L_t \, x_s^T = <gradients[w]>, \quad D_s = \mathrm{diag}(h_s \odot (1 - h_s)), \quad "
         r"\nabla_U^{(<window>)} L = <gradients[u]>",
         "gradients relative_error",
-        curves(
-            "What a longer window buys",
-            {"relative error of the gradient": errors},
-            windows,
-            ("steps", "relative error"),
-        ),
+        curves("What a longer window buys", named, windows, ("steps", "relative error")),
     )
     full, truncated = (_expected(question, k) for k in (question.length, question.steps))
     board["scalar"] = {"full": full, "truncated": truncated, "bias": truncated - full}
@@ -91,9 +86,7 @@ def solve(question: Question) -> Iterator[Step | Answer]:
 
 
 def _bias_step(question: Question, scalar: dict[str, Fraction]) -> Step:
-    board = Board(
-        scalar, scalar=scalar, length=question.length, count=2**question.length, steps=question.steps
-    )
+    board = Board(vars(question) | scalar, scalar=scalar, count=2**question.length)
     verdict = "they differ by <bias>: the estimate is biased" if scalar["bias"] else "here they are equal"
     return board.step(
         "Is the estimate unbiased? Take a net so small that the expectation is exact: one linear unit, "
@@ -108,9 +101,7 @@ def _bias_step(question: Question, scalar: dict[str, Fraction]) -> Step:
 
 
 def _copy_step() -> Step:
-    losses = {
-        f"gradient through {window} steps": _copy_losses(window, seed=0) for window in (WINDOW, LAG + 1)
-    }
+    losses = {f"gradient through {steps} steps": _copy_losses(steps, seed=0) for steps in (WINDOW, LAG + 1)}
     truncated, full = (curve[-1] for curve in losses.values())
     return Board(truncated=truncated, full=full, lag=LAG, bits=LAG + 1, updates=UPDATES, window=WINDOW).step(
         "What this does to a task: show <bits> random bits and ask for the first one at the end, <lag> steps "
@@ -143,9 +134,8 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     yield agree("expectations of the scalar model", "autograd over all sequences", answer["scalar"], expected)
     cut, copied = (_copy_losses(window, seed=1)[-1] for window in (WINDOW, LAG + 1))
     detail = f"with other first weights {copied:.2g} with the whole gradient, {cut:.2g} with {WINDOW} steps"
-    yield holds(
-        "the copy task needs the whole lag", "trained a second time", copied < 0.05 < 0.15 < cut, detail
-    )
+    learnt = copied < 0.05 < 0.15 < cut
+    yield holds("the copy task needs the whole lag", "trained a second time", learnt, detail)
 
 
 def _gradients(question: Question, window: int) -> dict[str, Array]:

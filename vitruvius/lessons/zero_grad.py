@@ -61,9 +61,8 @@ class Question(lessons.Question):
         if self.noise < 0:
             raise ValueError(f"noise is {self.noise}, a standard deviation is not negative")
         if self.start == self.target:
-            raise ValueError(
-                f"start is {self.start}, it must differ from target, or there is nothing to learn"
-            )
+            needs = "it must differ from target, or there is nothing to learn"
+            raise ValueError(f"start is {self.start}, {needs}")
         return self
 
     @property
@@ -147,9 +146,8 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     found = EQUIVALENT | {"root": max(map(abs, roots)), "period": turns[0] if turns else None}
     yield agree("motion", "roots by sympy", answer["equivalent"], found)
     yield agree("noisy", "sum of squared impulse responses", answer["noisy"], _responses(question), 1e-8)
-    yield holds(
-        "patch", "the patched loop is the one that was run", answer["patch"] == PATCH, "it moves 1 line"
-    )
+    method = "the patched loop is the one that was run"
+    yield holds("patch", method, answer["patch"] == PATCH, "it moves 1 line")
 
 
 def _iterates(question: Question, zeroed: bool) -> list[Fraction]:
