@@ -5,17 +5,11 @@ from typing import Any
 import pytest
 import torch
 
+from tests.lessons.solving import answer_of
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import Answer
-from vitruvius.lessons.accumulation import Question, prove, solve
+from vitruvius.lessons.accumulation import Question
 
-
-def answer(**fields: Any) -> Answer:
-    question = Question(**fields)
-    *_, found = solve(question)
-    assert isinstance(found, Answer)
-    assert [proof.name for proof in prove(question, found) if not proof.passed] == []
-    return found
+answer = answer_of("accumulation")
 
 
 def test_the_six_combinations() -> None:

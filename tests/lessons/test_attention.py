@@ -6,17 +6,11 @@ from typing import Any
 
 import pytest
 
+from tests.lessons.solving import answer_of
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import Answer
-from vitruvius.lessons.attention import Question, prove, solve
+from vitruvius.lessons.attention import Question
 
-
-def answer(**fields: Any) -> Answer:
-    question = Question(**fields)
-    *_, found = solve(question)
-    assert isinstance(found, Answer)
-    assert all(proof.passed for proof in prove(question, found))
-    return found
+answer = answer_of("attention")
 
 
 def test_the_second_output_of_the_assignment() -> None:
@@ -68,12 +62,18 @@ def test_scores_of_a_thousand_do_not_overflow() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"queries": [[1, 2]], "step": 1}, "queries has rows of length 2: it needs the length of keys, 3"),
-        ({"values": [[1, 2]]}, "values has 1 row: it needs 3, one for each key"),
-        ({"keys": [[1, 2, 3], [1, 2], [1, 2, 3]]}, "keys has 3 rows of 2 or 3 entries"),
-        ({"keys": []}, "keys has no rows"),
+        ({"queries": [[1, 2]], "step": 1}, "queries is 1 x 2: it needs N x D with D = 3 as in keys"),
+        ({"values": [[1, 2]]}, "values is 1 x 2: it needs M x E with M = 3 as in keys"),
+        (
+            {"keys": [[1, 2, 3], [1, 2], [1, 2, 3]]},
+            "keys has rows of 2 or 3 entries: it needs M x D, rows of one length",
+        ),
+        ({"keys": []}, "keys is 0 x 0: it needs M x D with M from 1 to 64"),
         ({"step": 4}, "step is 4: it needs 1 to 3, or null for all"),
-        ({"mask": [[1, 1], [1, 1]]}, "mask has 2 rows of 2 entries: it needs 3 x 3"),
+        (
+            {"mask": [[1, 1], [1, 1]]},
+            "mask is 2 x 2: it needs N x M with N = 3 as in queries and M = 3 as in keys",
+        ),
         ({"mask": "casual"}, "mask must be 'none' or 'causal'"),
     ],
 )

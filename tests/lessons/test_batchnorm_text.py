@@ -7,17 +7,11 @@ from typing import Any
 
 import pytest
 
+from tests.lessons.solving import answer_of
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import Answer
-from vitruvius.lessons.batchnorm_text import Question, prove, solve
+from vitruvius.lessons.batchnorm_text import Question
 
-
-def answer(**fields: Any) -> Answer:
-    question = Question(**fields)
-    *_, found = solve(question)
-    assert isinstance(found, Answer)
-    assert all(proof.passed for proof in prove(question, found))
-    return found
+answer = answer_of("batchnorm_text")
 
 
 def test_padding_counts_in_naive_statistics() -> None:

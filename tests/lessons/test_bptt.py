@@ -6,18 +6,13 @@ from typing import Any
 import pytest
 import torch
 
+from tests.lessons.solving import answer_of
 from vitruvius.core.blocks import Graph
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import Answer, Step
-from vitruvius.lessons.bptt import Question, prove, solve
+from vitruvius.lessons import Step
+from vitruvius.lessons.bptt import Question, solve
 
-
-def answer(**fields: Any) -> Answer:
-    question = Question(**fields)
-    *_, found = solve(question)
-    assert isinstance(found, Answer)
-    assert all(proof.passed for proof in prove(question, found))
-    return found
+answer = answer_of("bptt")
 
 
 def loss(w: torch.Tensor, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
@@ -71,7 +66,9 @@ def test_the_unrolled_graph_has_a_label_on_every_edge() -> None:
     figure = step.figure
     assert isinstance(figure, Graph)
     edges = {(figure.nodes[start], figure.nodes[end]) for start, end in figure.edges}
-    labels = dict(zip([(figure.nodes[a], figure.nodes[b]) for a, b in figure.edges], figure.labels, strict=True))
+    labels = dict(
+        zip([(figure.nodes[a], figure.nodes[b]) for a, b in figure.edges], figure.labels, strict=True)
+    )
     assert edges == {(f"h_{t - 1}", f"h_{t}") for t in (1, 2, 3)} | {
         (a, b) for t in (1, 2, 3) for a, b in ((f"x_{t}", f"h_{t}"), (f"h_{t}", f"y_{t}"))
     }
@@ -81,13 +78,16 @@ def test_the_unrolled_graph_has_a_label_on_every_edge() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"u": [[1, 2]]}, "u has 1 row of 2 entries: it needs 2 x 2"),
-        ({"v": [[1, 2, 3]]}, "v has 1 row of 3 entries: it needs 1 x 2"),
-        ({"inputs": [[1, 2], [1]]}, "inputs has 2 rows of 1 or 2 entries"),
-        ({"targets": [[1]]}, "targets has 1 row of 1 entry: it needs 3 x 1"),
-        ({"start": [1]}, "start has 1 entry: it needs 2, one for each hidden unit"),
-        ({"inputs": [[1, 0]] * 33, "targets": [[0]] * 33}, "inputs has 33 rows of 2 entries: it needs 1 to 32 rows"),
-        ({"w": []}, "w has no rows"),
+        ({"u": [[1, 2]]}, "u is 1 x 2: it needs H x H with H = 2 as in w"),
+        ({"v": [[1, 2, 3]]}, "v is 1 x 3: it needs O x H with H = 2 as in w"),
+        ({"inputs": [[1, 2], [1]]}, "inputs has rows of 1 or 2 entries: it needs T x I, rows of one length"),
+        ({"targets": [[1]]}, "targets is 1 x 1: it needs T x O with T = 3 as in inputs"),
+        ({"start": [1]}, "start has 1 entry: it needs H = 2 as in w"),
+        (
+            {"inputs": [[1, 0]] * 33, "targets": [[0]] * 33},
+            "inputs is 33 x 2: it needs T x I with T from 1 to 32",
+        ),
+        ({"w": []}, "w is 0 x 0: it needs H x I with H from 1 to 16"),
     ],
 )
 def test_a_question_that_does_not_fit_is_refused(fields: dict[str, Any], message: str) -> None:

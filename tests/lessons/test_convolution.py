@@ -4,18 +4,13 @@ from typing import Any
 
 import pytest
 
+from tests.lessons.solving import answer_of
 from vitruvius.core.blocks import Heatmap
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import Answer, Step
-from vitruvius.lessons.convolution import Question, prove, solve
+from vitruvius.lessons import Step
+from vitruvius.lessons.convolution import Question, solve
 
-
-def answer(**fields: Any) -> Answer:
-    question = Question(**fields)
-    *_, found = solve(question)
-    assert isinstance(found, Answer)
-    assert all(proof.passed for proof in prove(question, found))
-    return found
+answer = answer_of("convolution")
 
 
 def test_an_image_by_hand() -> None:
@@ -31,7 +26,9 @@ def test_a_signal_by_hand() -> None:
 def test_padding_dilation_and_a_stride_that_does_not_come_out_even() -> None:
     # Rows: 20 + 2 places, a span of 5, starts 0, 3, ..., 15 (6 of them, 2 places unread).
     # Columns: 30 + 4 places, a span of 9, starts 0, 3, ..., 24 (9 of them).
-    found = answer(shape=[20, 30, 2], kernel=[3, 5], stride=3, padding=[1, 2], dilation=2, filters=7, bias=False)
+    found = answer(
+        shape=[20, 30, 2], kernel=[3, 5], stride=3, padding=[1, 2], dilation=2, filters=7, bias=False
+    )
     assert found.fields == {"weights": 210, "biases": 0, "parameters": 210, "output": [6, 9, 7]}
 
 

@@ -1,21 +1,17 @@
 """Deep networks against the closed forms of their gradients and the losses they must reach."""
 
 import math
+from functools import partial
 from typing import Any
 
 import pytest
 
+from tests.lessons.solving import work
 from vitruvius.core.errors import UserError
 from vitruvius.lessons import Answer, Step
-from vitruvius.lessons.depth import Question, prove, solve
+from vitruvius.lessons.depth import Question
 
-
-def worked(**fields: Any) -> tuple[list[Step], Answer]:
-    question = Question(**fields)
-    *steps, found = solve(question)
-    assert isinstance(found, Answer)
-    assert [proof.name for proof in prove(question, found) if not proof.passed] == []
-    return [step for step in steps if isinstance(step, Step)], found
+worked = partial(work, "depth")
 
 
 @pytest.fixture(scope="module")
@@ -24,10 +20,12 @@ def default() -> tuple[list[Step], Answer]:
 
 
 def test_theory_per_layer(default: tuple[list[Step], Answer]) -> None:
-    # nn.Linear's own start has variance 1 / (3 D): gain 1/3, a plain layer passes 1/6 of the squared gradient on
+    # nn.Linear's own start has variance 1 / (3 D): gain 1/3, a plain layer passes on 1/6 of the square
     _, found = default
     theory = found["theory"]
-    assert theory["plain"]["20"] == pytest.approx([6 ** (-(20 - layer) / 2) for layer in range(1, 21)], rel=1e-12)
+    assert theory["plain"]["20"] == pytest.approx(
+        [6 ** (-(20 - layer) / 2) for layer in range(1, 21)], rel=1e-12
+    )
     assert theory["residual"]["56"][0] == pytest.approx((7 / 6) ** 27.5, rel=1e-12)
     assert theory["normalised"]["56"] == [1.0] * 56
     assert theory["both"]["56"][0] == pytest.approx(math.sqrt((1 + 56 / 6) / (1 + 1 / 6)), rel=1e-12)
@@ -48,7 +46,9 @@ def test_skips_train_and_plain_layers_do_not(default: tuple[list[Step], Answer])
     loss, guess = default[1]["loss"], math.log(4)
     assert loss["plain"]["20"] == pytest.approx(guess, abs=1e-6)
     assert loss["plain"]["56"] == pytest.approx(guess, abs=1e-6)
-    assert loss["normalised"]["20"] < loss["normalised"]["56"]  # a norm alone keeps the size, not the differences
+    assert (
+        loss["normalised"]["20"] < loss["normalised"]["56"]
+    )  # a norm alone keeps the size, not the differences
     assert max(loss["residual"].values()) < 0.1
     assert max(loss["both"].values()) < 1
 

@@ -6,17 +6,11 @@ from typing import Any
 
 import pytest
 
+from tests.lessons.solving import answer_of
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import Answer
-from vitruvius.lessons.dropout import Question, prove, solve
+from vitruvius.lessons.dropout import Question
 
-
-def answer(**fields: Any) -> Answer:
-    question = Question(**fields)
-    *_, found = solve(question)
-    assert isinstance(found, Answer)
-    assert all(proof.passed for proof in prove(question, found))
-    return found
+answer = answer_of("dropout")
 
 
 def expected(x: list[list[int]], y: list[int], w: list[Fraction], p: Fraction) -> Fraction:
@@ -26,7 +20,9 @@ def expected(x: list[list[int]], y: list[int], w: list[Fraction], p: Fraction) -
     for mask in itertools.product((0, 1), repeat=rows * columns):
         chance = p ** sum(mask) * (1 - p) ** (len(mask) - sum(mask))
         kept = [[x[i][j] * mask[i * columns + j] for j in range(columns)] for i in range(rows)]
-        total += chance * sum((y[i] - sum(k * b for k, b in zip(kept[i], w, strict=True))) ** 2 for i in range(rows))
+        total += chance * sum(
+            (y[i] - sum(k * b for k, b in zip(kept[i], w, strict=True))) ** 2 for i in range(rows)
+        )
     return total
 
 
@@ -49,7 +45,7 @@ def test_the_minimiser_solves_the_normal_equations() -> None:
 
 
 def test_another_regression() -> None:
-    # One entry: E (1 - 2 r w)^2 with p = 1/4 and w = 3 is 3/4 + 25/4 = 7; the minimum of 1 - w + w^2 is at 1/2.
+    # One entry: E (1 - 2 r w)^2 with p = 1/4 and w = 3 is 3/4 + 25/4 = 7; 1 - w + w^2 is least at 1/2.
     found = answer(x=[[2]], y=[1], w=[3], keep=0.25)
     assert found["expected_loss"] == 7
     assert found["minimiser"] == [Fraction(1, 2)]
@@ -67,14 +63,17 @@ def test_a_column_of_zeros_leaves_its_weight_at_0() -> None:
 
 
 def test_the_largest_question() -> None:
-    assert answer(x=[[1, 2, 3, 4]] * 4, y=[1, 2, 3, 4], w=[1, 0, 1, 0], keep="1/3")["penalty"] == Fraction(2, 9) * 40
+    assert (
+        answer(x=[[1, 2, 3, 4]] * 4, y=[1, 2, 3, 4], w=[1, 0, 1, 0], keep="1/3")["penalty"]
+        == Fraction(2, 9) * 40
+    )
 
 
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"w": [1]}, "w has 1 entry: it needs 2, one for each column of x"),
-        ({"y": [1]}, "y has 1 entry: it needs 3, one for each row of x"),
+        ({"w": [1]}, "w has 1 entry: it needs D = 2 as in x"),
+        ({"y": [1]}, "y has 1 entry: it needs N = 3 as in x"),
         ({"keep": 0}, "keep is 0: needs a probability above 0"),
         ({"keep": 1.5}, "keep is 3/2"),
         ({"x": [[1, 2]] * 9, "y": [1] * 9}, "x has 18 entries, 2 to that power masks: needs at most 16"),

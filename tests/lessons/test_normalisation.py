@@ -7,19 +7,13 @@ from typing import Any
 
 import pytest
 
+from tests.lessons.solving import answer_of
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import Answer
-from vitruvius.lessons.normalisation import Question, prove, solve
+from vitruvius.lessons.normalisation import Question
 
 X = [[[4, 3, 2], [1, 4, 3]], [[3, 4, 1], [4, 2, 2]], [[3, 2, 3], [4, 1, 2]], [[1, 1, 3], [4, 1, 2]]]
 
-
-def answer(**fields: Any) -> Answer:
-    question = Question(**fields)
-    *_, found = solve(question)
-    assert isinstance(found, Answer)
-    assert all(proof.passed for proof in prove(question, found))
-    return found
+answer = answer_of("normalisation")
 
 
 def moments(values: list[int]) -> tuple[Fraction, Fraction]:
@@ -67,13 +61,16 @@ def test_another_tensor_with_eps() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"tensor": [[[1, 2]], [[1, 2], [3, 4]]]}, "samples of [1, 2] channels"),
-        ({"tensor": [[[1, 2], [1]]]}, "[1, 2] features"),
-        ({"tensor": [[[1], [2]]]}, "at least 2 features"),
+        (
+            {"tensor": [[[1, 2]], [[1, 2], [3, 4]]]},
+            "rows of 1 or 2 entries: it needs N x C x F, rows of one length",
+        ),
+        ({"tensor": [[[1, 2], [1]]]}, "rows of 1 or 2 entries: it needs N x C x F"),
+        ({"tensor": [[[1], [2]]]}, "tensor is 1 x 2 x 1: it needs N x C x F with F from 2"),
         ({"tensor": [[[1, 1], [2, 3]]]}, "variance of 0: needs eps above 0"),
         ({"eps": -1}, "eps is -1: needs at least 0"),
         ({"tensor": [[[1, 2] * 1100]] * 2}, "more than 4096 values"),
-        ({"tensor": []}, "tensor has samples of [] channels"),
+        ({"tensor": []}, "tensor is 0 x 0 x 0: it needs N x C x F with N from 1"),
     ],
 )
 def test_a_question_that_cannot_be_normalised_is_refused(fields: dict[str, Any], message: str) -> None:

@@ -5,17 +5,11 @@ from typing import Any
 
 import pytest
 
+from tests.lessons.solving import answer_of
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import Answer
-from vitruvius.lessons.patches import Question, prove, solve
+from vitruvius.lessons.patches import Question
 
-
-def answer(**fields: Any) -> Answer:
-    question = Question(**fields)
-    *_, found = solve(question)
-    assert isinstance(found, Answer)
-    assert all(proof.passed for proof in prove(question, found))
-    return found
+answer = answer_of("patches")
 
 
 def test_a_digit_of_28_by_28_pixels_in_patches_of_7() -> None:
@@ -44,9 +38,9 @@ def test_channels_come_one_after_the_other_and_the_class_token_counts() -> None:
     [
         ({"patch": 5}, "patch 5 does not divide the 28 rows of the image"),
         ({"image": [[1, 2, 3]], "patch": 1, "class_token": 3}, "class_token needs true or false"),
-        ({"image": [[1, 2], [3]], "patch": 1}, "image has 1 channels of shapes [(2, 1, 2)]"),
-        ({"image": [[[1]], [[1, 2]]], "patch": 1}, "image has 2 channels of shapes [(1, 1), (1, 2)]"),
-        ({"image": []}, "image has 1 channels of shapes [(0,)]"),
+        ({"image": [[1, 2], [3]], "patch": 1}, "image has rows of 1 or 2 entries: it needs C x H x W"),
+        ({"image": [[[1]], [[1, 2]]], "patch": 1}, "image has rows of 1 or 2 entries: it needs C x H x W"),
+        ({"image": []}, "image is 1 x 0 x 0: it needs C x H x W with H from 1 to 64"),
         ({"image": 1000}, "image must be less than or equal to 64"),
     ],
 )

@@ -5,17 +5,11 @@ from typing import Any
 
 import pytest
 
+from tests.lessons.solving import answer_of
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import Answer
-from vitruvius.lessons.pooling import Question, prove, solve
+from vitruvius.lessons.pooling import Question
 
-
-def answer(**fields: Any) -> Answer:
-    question = Question(**fields)
-    *_, found = solve(question)
-    assert isinstance(found, Answer)
-    assert all(proof.passed for proof in prove(question, found))
-    return found
+answer = answer_of("pooling")
 
 
 def test_both_matrices_of_the_assignment() -> None:
@@ -48,9 +42,12 @@ def test_below_zero_a_missing_pixel_is_the_largest() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"matrix": [[1, 2], [3]]}, "matrix has 2 rows of 1 or 2 entries"),
-        ({"matrix": [[1, 2], [3, 4]]}, "matrix is 2 x 2: it needs at least 3 (size) of each"),
-        ({"matrix": []}, "matrix has no rows"),
+        ({"matrix": [[1, 2], [3]]}, "matrix has rows of 1 or 2 entries: it needs H x W, rows of one length"),
+        (
+            {"matrix": [[1, 2], [3, 4]]},
+            "matrix is 2 x 2: it needs H x W with H from 3 to 32 and W from 3 to 32",
+        ),
+        ({"matrix": []}, "matrix is 0 x 0: it needs H x W with H from 3 to 32"),
         ({"matrix": [[1, "x"]]}, "'x' is not a number"),
         ({"kind": "mean"}, "kind must be 'average', 'max' or 'both'"),
         ({"stride": 0}, "stride must be greater than or equal to 1"),

@@ -5,17 +5,11 @@ from typing import Any
 
 import pytest
 
+from tests.lessons.solving import answer_of
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import Answer
-from vitruvius.lessons.positions import Question, prove, solve
+from vitruvius.lessons.positions import Question
 
-
-def answer(**fields: Any) -> Answer:
-    question = Question(**fields)
-    *_, found = solve(question)
-    assert isinstance(found, Answer)
-    assert all(proof.passed for proof in prove(question, found))
-    return found
+answer = answer_of("positions")
 
 
 def test_the_table_of_width_four() -> None:
@@ -38,8 +32,8 @@ def test_order_does_not_matter_without_positions_and_does_with_them() -> None:
 
 
 def test_two_equal_tokens_are_told_apart_by_their_positions_alone() -> None:
-    # Two tokens 0: without positions nothing differs; with them the tokens are (0, 1) and (sin 1, cos 1), and swapping
-    # equal tokens swaps nothing, so the outputs stay while the reordered ones swap.
+    # Two tokens 0: without positions nothing differs; with them the tokens are (0, 1) and (sin 1, cos 1),
+    # and swapping equal tokens swaps nothing, so the outputs stay while the reordered ones swap.
     found = answer(x=[[0, 0], [0, 0]], order=[1, 0])
     a = (0.0, 1.0)
     b = (sin(1), cos(1))
@@ -47,14 +41,16 @@ def test_two_equal_tokens_are_told_apart_by_their_positions_alone() -> None:
     w = exp(same) / (exp(same) + exp(cross))  # each token's weight on itself, equal for both
     first = [w * p + (1 - w) * q for p, q in zip(a, b, strict=True)]
     second = [w * q + (1 - w) * p for p, q in zip(a, b, strict=True)]
-    assert found["gap"] == pytest.approx(max(abs(p - q) for p, q in zip(first, second, strict=True)), rel=1e-12)
+    assert found["gap"] == pytest.approx(
+        max(abs(p - q) for p, q in zip(first, second, strict=True)), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
         ({"x": [[1, 2, 3], [4, 5, 6]]}, "x has 3 columns: it needs an even number"),
-        ({"x": [[1, 2]]}, "x has 1 row of 2 entries: it needs 2 to 64 rows"),
+        ({"x": [[1, 2]]}, "x is 1 x 2: it needs N x D with N from 2 to 64"),
         ({"order": [0, 1]}, "order is [0, 1]: it needs each of 0 to 3 once"),
         ({"order": [0, 1, 2, 3]}, "not all in their own places"),
         ({"offset": 10**6}, "offset must be less than or equal to 1000"),

@@ -7,22 +7,19 @@ from typing import Any
 
 import pytest
 
+from tests.lessons.solving import answer_of
 from vitruvius.core.blocks import Lines
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import Answer, Step
-from vitruvius.lessons.scaling import Question, prove, solve
+from vitruvius.lessons import Step
+from vitruvius.lessons.scaling import Question, solve
 
-
-def answer(**fields: Any) -> Answer:
-    question = Question(**fields)
-    *_, found = solve(question)
-    assert isinstance(found, Answer)
-    assert all(proof.passed for proof in prove(question, found))
-    return found
+answer = answer_of("scaling")
 
 
 def moments(mean: Fraction, sigma: Fraction) -> tuple[Fraction, Fraction]:
-    """Of the product of two variables that are mean + sigma or mean - sigma: its first two moments are the normal's."""
+    """Of the product of two variables that are mean + sigma or mean - sigma: its first two moments are the
+    normal's.
+    """
     values = [a * b for a, b in product((mean + sigma, mean - sigma), repeat=2)]
     expectation = sum(values, Fraction(0)) / 4
     return expectation, sum(((value - expectation) ** 2 for value in values), Fraction(0)) / 4
@@ -74,8 +71,4 @@ def test_a_bad_question_is_refused(fields: dict[str, Any], message: str) -> None
 
 
 def test_wide_entries_are_proved_as_well() -> None:
-    question = Question(sigma=10**9)
-    *_, found = solve(question)
-    assert isinstance(found, Answer)
-    assert found["scale"] == 8 * 10**18
-    assert all(proof.passed for proof in prove(question, found))
+    assert answer(sigma=10**9)["scale"] == 8 * 10**18

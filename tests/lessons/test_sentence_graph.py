@@ -4,18 +4,13 @@ from typing import Any
 
 import pytest
 
+from tests.lessons.solving import answer_of
 from vitruvius.core.blocks import Graph
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import Answer, Step
-from vitruvius.lessons.sentence_graph import Question, prove, solve
+from vitruvius.lessons import Step
+from vitruvius.lessons.sentence_graph import Question, solve
 
-
-def answer(**fields: Any) -> Answer:
-    question = Question(**fields)
-    *_, found = solve(question)
-    assert isinstance(found, Answer)
-    assert all(proof.passed for proof in prove(question, found))
-    return found
+answer = answer_of("sentence_graph")
 
 
 @pytest.mark.parametrize(
@@ -40,5 +35,5 @@ def test_the_drawing_has_as_many_arrows() -> None:
 
 @pytest.mark.parametrize("words", ["", [], ["word"] * 257])
 def test_a_sentence_needs_words(words: Any) -> None:
-    with pytest.raises(UserError, match="words: needs 1 to 256"):
+    with pytest.raises(UserError, match="it needs N from 1 to 256"):
         Question(words=words)

@@ -1,13 +1,13 @@
 """Numbers and shapes of questions: what fits is measured, what does not is told in one sentence."""
 
 from fractions import Fraction
-from types import SimpleNamespace
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 
+from vitruvius import lessons
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import _shapes, exact
+from vitruvius.lessons import Matrix, Vector, exact
 from vitruvius.lessons.attention import Question
 
 
@@ -17,7 +17,9 @@ def test_numbers_are_the_fractions_they_are_written_as() -> None:
     assert exact(None) is None
 
 
-@pytest.mark.parametrize("number", [1.1e12, 9e-13, "1e999999999", "1e-999999999", "1/9999999999999", float("inf")])
+@pytest.mark.parametrize(
+    "number", [1.1e12, 9e-13, "1e999999999", "1e-999999999", "1/9999999999999", float("inf")]
+)
 def test_a_number_out_of_reach_is_refused_with_its_field(number: Any) -> None:
     with pytest.raises(UserError, match=r"^keys\.0\.2: '.*' must be 0 or between 1e-12 and 1e12 in size$"):
         Question(keys=[[2, 0, number], [3, -1, 0], [1, 0, 2]])
@@ -29,41 +31,38 @@ def test_a_word_is_not_a_number(word: str) -> None:
         Question(keys=[[word]])
 
 
-def test_a_matrix_is_measured() -> None:
-    assert _shapes.matrix("x", [[1, 2, 3], [4, 5, 6]]) == (2, 3)
+class Layer(lessons.Question):
+    """Three shapes, one of them optional, one a product of two letters."""
+
+    limits = {"N": (2, 4)}
+    x: Annotated[Matrix, "N D"] = exact(((1, 2, 3), (4, 5, 6)))
+    w: Annotated[tuple[Matrix, ...], "H D E"] = exact((((1, 0), (0, 1), (1, 1)),))
+    out: Annotated[Matrix, "H*E 2"] = exact(((1, 0), (0, 1)))
+    bias: Annotated[Vector | None, "E"] = None
 
 
-@pytest.mark.parametrize(
-    ("rows", "has"),
-    [
-        ([], "no rows"),
-        ([[]], "1 row of 0 entries"),
-        ([[1], [2, 3], [4, 5, 6]], "3 rows of 1 or 2 or 3 entries"),
-        ([[1]] * 5, "5 rows of 1 entry"),
-        ([[1] * 4], "1 row of 4 entries"),
-    ],
-)
-def test_a_matrix_that_is_ragged_or_too_large_is_refused(rows: list[list[int]], has: str) -> None:
-    with pytest.raises(ValueError, match=f"^x has {has}: it needs 1 to 4 rows of one length, 1 to 3$"):
-        _shapes.matrix("x", rows, most=(4, 3))
-
-
-def test_too_few_rows_are_refused() -> None:
-    with pytest.raises(ValueError, match="x has 1 row of 1 entry: it needs 2 to 64 rows"):
-        _shapes.matrix("x", [[1]], least=2)
+def test_letters_are_measured() -> None:
+    assert Layer().sizes == {"N": 2, "D": 3, "H": 1, "E": 2}
+    assert Layer(bias=[1, 2]).bias == exact((1, 2))
 
 
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"u": [[1]]}, "u has 1 row of 1 entry: it needs 2 x 2"),
-        ({"v": [[1]]}, "v has 1 row of 1 entry: it needs 1 x 2"),
-        ({"inputs": [[1]]}, "inputs has 1 row of 1 entry: it needs 1 x 3"),
-        ({"targets": []}, "targets has no rows: it needs 1 x 1"),
+        ({"x": []}, "x is 0 x 0: it needs N x D with N from 2 to 4 and D from 1 to 64"),
+        ({"x": [[], []]}, "x is 2 x 0: it needs N x D with D from 1 to 64"),
+        ({"x": [[1, 2, 3]] * 5}, "x is 5 x 3: it needs N x D with N from 2 to 4"),
+        (
+            {"x": [[1], [2, 3], [4, 5, 6]]},
+            "x has rows of 1 or 2 or 3 entries: it needs N x D, rows of one length",
+        ),
+        ({"x": [[1], [2]]}, "w is 1 x 3 x 2: it needs H x D x E with D = 1 as in x"),
+        ({"out": [[1, 0]]}, "out is 1 x 2: it needs H*E x 2 with H*E = 2 as in w"),
+        ({"out": [[1], [0]]}, "out is 2 x 1: it needs H*E x 2"),
+        ({"bias": [1]}, "bias has 1 entry: it needs E = 2 as in w"),
     ],
 )
-def test_a_recurrent_net_must_fit_together(fields: dict[str, Any], message: str) -> None:
-    net = {"w": [[1] * 3] * 2, "u": [[1] * 2] * 2, "v": [[1] * 2], "inputs": [[1] * 3], "targets": [[1]]}
-    _shapes.recurrent(SimpleNamespace(**net), 4, 4)
-    with pytest.raises(ValueError, match=message):
-        _shapes.recurrent(SimpleNamespace(**{**net, **fields}), 4, 4)
+def test_a_field_that_does_not_fit_is_refused_in_one_sentence(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError) as caught:
+        Layer(**fields)
+    assert str(caught.value) == message

@@ -2,22 +2,17 @@
 
 import itertools
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import pytest
 import torch
 
+from tests.lessons.solving import work
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import Answer, Step
-from vitruvius.lessons.truncated_bptt import Question, prove, solve
+from vitruvius.lessons.truncated_bptt import Question
 
-
-def worked(**fields: Any) -> tuple[list[Step], Answer]:
-    question = Question(**fields)
-    *steps, found = solve(question)
-    assert isinstance(found, Answer)
-    assert all(proof.passed for proof in prove(question, found))
-    return [step for step in steps if isinstance(step, Step)], found
+worked = partial(work, "truncated_bptt")
 
 
 def gradient(signs: tuple[int, ...], u: Fraction, k: int) -> Fraction:
@@ -43,7 +38,11 @@ def test_the_default_bias() -> None:
     # T = 6, u = 1/2: 2 (1/2 + 2/8 + 3/32 + 4/128 + 5/512) - 2 * 5/16 = 293/256; cut after 2:
     # 2 (1/2 + 2/8 + 2/32 + 2/128 + 2/512) - 2 * 2/16 = 181/128.
     _, found = worked()
-    assert found["scalar"] == {"full": Fraction(293, 256), "truncated": Fraction(181, 128), "bias": Fraction(69, 256)}
+    assert found["scalar"] == {
+        "full": Fraction(293, 256),
+        "truncated": Fraction(181, 128),
+        "bias": Fraction(69, 256),
+    }
 
 
 def test_one_step_takes_the_state_before_as_a_constant() -> None:
@@ -84,11 +83,11 @@ def test_the_copy_task_is_learnt_with_the_whole_gradient_only() -> None:
     ("fields", "message"),
     [
         ({"steps": 0}, "steps must be greater than or equal to 1"),
-        ({"u": [[1]]}, "u has 1 row of 1 entry: it needs 2 x 2"),
-        ({"inputs": [[1, 0]]}, "targets has 6 rows of 1 entry: it needs 1 x 1"),
+        ({"u": [[1]]}, "u is 1 x 1: it needs H x H with H = 2 as in w"),
+        ({"inputs": [[1, 0]]}, "targets is 6 x 1: it needs T x O with T = 1 as in inputs"),
         ({"memory": 3}, "memory is 3: needs a number from -2 to 2"),
         ({"length": 40}, "length must be less than or equal to 12"),
-        ({"inputs": [], "targets": []}, "inputs has no rows"),
+        ({"inputs": [], "targets": []}, "inputs is 0 x 0: it needs T x I with T from 1 to 32"),
     ],
 )
 def test_a_question_that_does_not_fit_is_refused(fields: dict[str, Any], message: str) -> None:

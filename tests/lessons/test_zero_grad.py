@@ -2,21 +2,17 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import pytest
 
+from tests.lessons.solving import work
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import Answer, Step
-from vitruvius.lessons.zero_grad import Question, prove, solve
+from vitruvius.lessons import Answer
+from vitruvius.lessons.zero_grad import Question, solve
 
-
-def worked(**fields: Any) -> tuple[list[Step], Answer]:
-    question = Question(**fields)
-    *steps, found = solve(question)
-    assert isinstance(found, Answer)
-    assert [proof.name for proof in prove(question, found) if not proof.passed] == []
-    return [step for step in steps if isinstance(step, Step)], found
+worked = partial(work, "zero_grad")
 
 
 def test_the_default_iterates() -> None:
@@ -67,7 +63,9 @@ def test_the_patch_clears_inside_the_loop() -> None:
     lines = found["patch"].splitlines()
     assert [line for line in lines if line[0] == "-"] == ["-optimizer.zero_grad()"]
     assert [line for line in lines if line[0] == "+"] == ["+    optimizer.zero_grad()"]
-    assert lines.index("+    optimizer.zero_grad()") == lines.index(" for inputs, labels in training_set:") + 1
+    assert (
+        lines.index("+    optimizer.zero_grad()") == lines.index(" for inputs, labels in training_set:") + 1
+    )
 
 
 @pytest.mark.parametrize(

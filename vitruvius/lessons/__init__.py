@@ -1,26 +1,28 @@
 """Lessons: computations worked as on a board and proved by a second method. A member is one module with
 
 - `SUBJECT`: the heading it stands under, one of `SUBJECTS`;
-- `Question`: a `lessons.Question`, whose defaults are the assignment's numbers (exact fields are `Exact`);
-- `solve(question) -> Iterator[Step | Answer]`: the steps in order, the `Answer` last;
+- `Question`: a `lessons.Question`, whose defaults are the assignment's numbers (exact fields are `Exact`, and
+  `Annotated[Matrix, "N D"]` gives a shape: equal letters mean equal sizes);
+- `solve(question) -> Iterator[Step | Answer]`: the steps in order, written on a `Board`, the `Answer` last;
 - `prove(question, answer) -> Iterator[Proof]`: independent computations that judge the answer.
 
-Laws, tested over the folder: a lesson runs on its defaults; everything is JSON-able; all proofs pass; **changing any
-numeric entry of the answer by one part in a million makes a proof fail** (an entry estimated by Monte Carlo: by five
-of its standard errors).
-"""
+Laws, tested over the folder: a lesson runs on its defaults; everything is JSON-able; all proofs pass;
+**changing any numeric entry of the answer by one part in a million makes a proof fail** (an entry estimated
+by Monte Carlo: by five of its standard errors). Lessons are imported only to be worked: names and summaries
+are read from the source."""
 
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, Protocol, cast
+from typing import Annotated, Any, ClassVar, Protocol, Self, cast
 
-from pydantic import BeforeValidator, ConfigDict, PlainSerializer
+from pydantic import BeforeValidator, ConfigDict, PlainSerializer, model_validator
 
 from vitruvius.core import plugins
 from vitruvius.core.blocks import Block, Figure, Formula, Text
 from vitruvius.core.config import Strict
 from vitruvius.core.records import Record
+from vitruvius.lessons import _board, _shapes
 from vitruvius.lessons._board import latex as latex
 
 SUBJECTS = (
@@ -39,7 +41,9 @@ Value = Any
 
 
 SMALLEST, LARGEST = Decimal("1e-12"), Decimal("1e12")
-"""Sizes between which a number of a question lies, unless it is 0: beyond them floats no longer prove anything."""
+"""Sizes between which a number of a question lies, unless it is 0: beyond them floats no longer prove
+anything.
+"""
 
 
 def exact(value: Any) -> Any:
@@ -64,7 +68,8 @@ def exact(value: Any) -> Any:
 
 
 def plain(value: Value) -> Any:
-    """A value as JSON holds it: fractions as "8/9", whole ones as integers, floats with 12 significant digits.
+    """A value as JSON holds it: fractions as "8/9", whole ones as integers, floats with 12 significant
+    digits.
 
     >>> plain({"a": [Fraction(8, 9), Fraction(2), 1 / 3]})
     {'a': ['8/9', 2, 0.333333333333]}
@@ -87,10 +92,36 @@ Vector = tuple[Exact, ...]
 Matrix = tuple[Vector, ...]
 
 
+def listed(value: Value) -> Any:
+    """A value whose tensors and arrays have become lists; everything else stays as it is."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, dict):
+        return {key: listed(item) for key, item in value.items()}
+    return [listed(item) for item in value] if isinstance(value, list) else value
+
+
 class Question(Strict):
-    """What a lesson is asked; the defaults are the assignment's own numbers."""
+    """What a lesson is asked; the defaults are the assignment's own numbers.
+
+    A text in the annotation of a field, as in `Annotated[Matrix, "N D"]`, is its shape.
+    """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
+    limits: ClassVar[dict[str, tuple[int, int]]] = {}
+    """Smallest and largest size of a letter; 1 to 64 for the others."""
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        assert self.sizes is not None  # measuring refuses what does not fit
+        return self
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The size of every letter in the shapes of the fields."""
+        shapes = ((name, mark) for name, field in type(self).model_fields.items() for mark in field.metadata)
+        fields = [(name, mark, getattr(self, name)) for name, mark in shapes if isinstance(mark, str)]
+        return {letter: size for letter, (size, _) in _shapes.measure(fields, self.limits).items()}
 
 
 class Step(Record):
@@ -112,12 +143,39 @@ class Step(Record):
             yield self.figure
 
 
+class Board(dict[str, Any]):
+    r"""Named values, and the steps that are written with them.
+
+    `<name>` in a template is the value of that name: short in the sentence, exact LaTeX in the formula.
+
+    >>> step = Board(n=4, others=3, edges=12).step("<n> words.", r"|E| = <n> \cdot <others> = <edges>")
+    >>> step.formula, step.value
+    ('|E| = 4 \\cdot 3 = 12', 12)
+    """
+
+    def step(self, says: str, formula: str = "", value: Value = ..., figure: Figure | None = None) -> Step:
+        """One step. Its value is what the formula ends with, or what `value` is.
+
+        A text as `value` is a name, or several names for a dict.
+        """
+        if value is ...:
+            value = _board.last(formula, self)
+        elif isinstance(value, str):
+            value = self.pick(value) if " " in value else self[value]
+        says, formula = _board.sentence(says, self), _board.formula(formula, self)
+        return Step(says=says, formula=formula, value=value, figure=figure)
+
+    def pick(self, names: str) -> dict[str, Any]:
+        """The values of these names, separated by blanks."""
+        return {name: self[name] for name in names.split()}
+
+
 class Answer(Record):
     """What came out, by field name."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
     is_data: ClassVar[bool] = True
-    fields: Annotated[dict[str, Value], PlainSerializer(plain)]
+    fields: Annotated[dict[str, Value], BeforeValidator(listed), PlainSerializer(plain)]
     standard_errors: dict[str, float] = {}
     """Of the fields (by path, 'outputs.0') that are Monte-Carlo estimates."""
 
@@ -137,7 +195,10 @@ class Proof(Record):
 
     def view(self) -> Iterable[Block]:
         mark = "proved" if self.passed else "NOT PROVED"
-        yield Text(text=f"{mark}: {self.name} ({self.method}): {self.detail}", style="good" if self.passed else "error")
+        yield Text(
+            text=f"{mark}: {self.name} ({self.method}): {self.detail}",
+            style="good" if self.passed else "error",
+        )
 
 
 class Lesson(Protocol):

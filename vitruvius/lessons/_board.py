@@ -1,11 +1,16 @@
-r"""Writing on the board: numbers, vectors and matrices as LaTeX.
+r"""Writing on the board: numbers, vectors and matrices in LaTeX and in sentences, and templates with named
+values.
 
-Exact numbers stay exact (`\frac{8}{9}`), others are shown with six significant digits.
+Exact numbers stay exact (`\frac{8}{9}`, 8/9), others are shown with six significant digits.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
+
+PLACE = re.compile(r"<([A-Za-z_]\w*)((?:\.\w+|\[-?\w+\])*)(?::([^<>]+))?>")
+"""`<name>`, `<name[0][-1]>`, `<name.field>`, each perhaps with a format: `<name:.4g>`, `<name:column>`."""
 
 
 def number(value: Any) -> str:
@@ -25,17 +30,6 @@ def number(value: Any) -> str:
     return rf"{mantissa} \times 10^{{{int(exponent)}}}" if exponent else mantissa
 
 
-def surd(square: Fraction) -> str:
-    r"""The square root of a fraction, as it is simplest.
-
-    >>> surd(Fraction(15, 16)), surd(Fraction(4, 9))
-    ('\\frac{\\sqrt{15}}{4}', '\\frac{2}{3}')
-    """
-    import sympy
-
-    return str(sympy.latex(sympy.sqrt(sympy.Rational(square.numerator, square.denominator))))
-
-
 def row(values: Sequence[Any]) -> str:
     """A row vector in LaTeX."""
     return matrix([values])
@@ -52,14 +46,80 @@ def matrix(rows: Sequence[Sequence[Any]]) -> str:
     >>> matrix([[1, Fraction(1, 2)], [0, 4]])
     '\\begin{bmatrix} 1 & \\frac{1}{2} \\\\ 0 & 4 \\end{bmatrix}'
     """
-    lines = (" & ".join(value if isinstance(value, str) else number(value) for value in line) for line in rows)
+    lines = (
+        " & ".join(value if isinstance(value, str) else number(value) for value in line) for line in rows
+    )
     return r"\begin{bmatrix} " + r" \\ ".join(lines) + r" \end{bmatrix}"
 
 
 def latex(value: Any) -> str:
     """A number, a row (of a flat list), a matrix (of a list of lists) or text that is LaTeX already."""
+    value = _plain(value)
     if isinstance(value, str):
         return value
     if not isinstance(value, list | tuple):
         return number(value)
     return matrix(value) if value and isinstance(value[0], list | tuple) else row(value)
+
+
+def short(value: Any) -> str:
+    """A value in a sentence: a fraction as it is, a float with six digits, a list entry by entry.
+
+    >>> short(Fraction(8, 9)), short(2 / 3), short([Fraction(1, 2), 3])
+    ('8/9', '0.666667', '1/2, 3')
+    """
+    value = _plain(value)
+    if isinstance(value, list | tuple):
+        return ", ".join(map(short, value))
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def sentence(template: str, named: Mapping[str, Any]) -> str:
+    """A template with its values as they are said.
+
+    >>> sentence("<n> words, <share:.1%> of <all[-1]>.", {"n": Fraction(3, 2), "share": 0.25, "all": [1, 7]})
+    '3/2 words, 25.0% of 7.'
+    """
+    return PLACE.sub(lambda place: _filled(place, named, short), template)
+
+
+def formula(template: str, named: Mapping[str, Any]) -> str:
+    r"""A LaTeX template with its values as they are written.
+
+    >>> formula(r"\sqrt{<n>} \approx <root:.3g>", {"n": Fraction(1, 2), "root": 0.70710678})
+    '\\sqrt{\\frac{1}{2}} \\approx 0.707'
+    """
+    return PLACE.sub(lambda place: _filled(place, named, latex), template)
+
+
+def last(template: str, named: Mapping[str, Any]) -> Any:
+    """The value that a template ends with, None if it ends with something else.
+
+    >>> last("n = <n>", {"n": 4}), last("<n> words", {"n": 4})
+    (4, None)
+    """
+    *_, place = (None, *PLACE.finditer(template))
+    return _value(place, named) if place and place.end() == len(template) else None
+
+
+def _value(place: re.Match[str], named: Mapping[str, Any]) -> Any:
+    value = named[place[1]]
+    for attribute, index in re.findall(r"\.(\w+)|\[(-?\w+)\]", place[2]):
+        if attribute:
+            value = getattr(value, attribute)
+        else:
+            value = value[index if isinstance(value, Mapping) else int(index)]
+    return value
+
+
+def _filled(place: re.Match[str], named: Mapping[str, Any], write: Any) -> str:
+    value, form = _value(place, named), place[3]
+    if form == "column":
+        return column(_plain(value))
+    if form:
+        return format(float(value) if isinstance(value, Fraction) else value, form)
+    return str(write(value))
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else value

@@ -1,9 +1,13 @@
-"""Arithmetic on lists that stays exact as long as it can: fractions in, fractions out, floats only behind a root."""
+"""Arithmetic on lists that stays exact as long as it can: fractions in, fractions out, floats only behind a
+root.
+"""
 
 import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
+
+import sympy
 
 Number = Fraction | float
 
@@ -29,6 +33,15 @@ def root(square: Fraction | int) -> Number:
     return found if found * found == square else math.sqrt(square)
 
 
+def surd(square: Fraction) -> str:
+    r"""The square root of a fraction in LaTeX, as it is simplest.
+
+    >>> surd(Fraction(15, 16)), surd(Fraction(4, 9))
+    ('\\frac{\\sqrt{15}}{4}', '\\frac{2}{3}')
+    """
+    return str(sympy.latex(sympy.sqrt(sympy.Rational(square.numerator, square.denominator))))
+
+
 def worth(term: Any) -> Number:
     """A number of sympy as a fraction where it is one."""
     return Fraction(int(term.p), int(term.q)) if term.is_Rational else float(term)
@@ -48,21 +61,3 @@ def softmax(scores: Sequence[Any]) -> list[float]:
     [0.5, 0.5]
     """
     return [math.exp(value) for value in log_softmax(scores)]
-
-
-def short(value: Any) -> str:
-    """A number in a sentence: a fraction as it is, a float with six digits.
-
-    >>> short(Fraction(8, 9)), short(2 / 3)
-    ('8/9', '0.666667')
-    """
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def listed(values: Sequence[Any]) -> str:
-    """Numbers in a sentence, one after the other.
-
-    >>> listed([Fraction(1, 2), 2 / 3])
-    '1/2, 0.666667'
-    """
-    return ", ".join(map(short, values))

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from vitruvius.lessons import Proof, Value
+from vitruvius.lessons import Answer, Proof, Value
 from vitruvius.lessons._shapes import counted
 
 SLACK = 1e-12
@@ -13,13 +13,19 @@ SLACK = 1e-12
 def agree(name: str, method: str, claimed: Value, found: Value, tolerance: float = 1e-9) -> Proof:
     """The proof that two values are the same, entry by entry, to a relative tolerance.
 
+    Of an answer, the fields that were found are compared.
+
     >>> agree("sum", "by hand", [1.0, 2.0], [1.0, 2.000001]).passed
     False
     """
+    if isinstance(claimed, Answer):
+        claimed = {field: claimed[field] for field in found}
     left, right = leaves(claimed), leaves(found)
     if left.keys() != right.keys():
         missing = sorted(left.keys() ^ right.keys())[:3]
-        return Proof(name=name, method=method, passed=False, detail=f"different entries: {', '.join(missing)}")
+        return Proof(
+            name=name, method=method, passed=False, detail=f"different entries: {', '.join(missing)}"
+        )
     gap, worst = 0.0, ""
     for path, value in left.items():
         difference = _difference(value, right[path])
@@ -36,7 +42,9 @@ def holds(name: str, method: str, passed: bool, detail: str) -> Proof:
     return Proof(name=name, method=method, passed=bool(passed), detail=detail)
 
 
-def within(name: str, method: str, claimed: float, estimate: float, standard_error: float, limit: float = 4.0) -> Proof:
+def within(
+    name: str, method: str, claimed: float, estimate: float, standard_error: float, limit: float = 4.0
+) -> Proof:
     """The proof that a Monte-Carlo estimate lies within `limit` standard errors of the claim."""
     gap = abs(float(claimed) - estimate)
     shown = f"estimate {estimate:.6g} +- {standard_error:.2g} (standard error)"
@@ -58,7 +66,11 @@ def leaves(value: Value, path: str = "") -> dict[str, Any]:
         items = [(str(index), item) for index, item in enumerate(value)]
     else:
         return {path: value}
-    return {key: leaf for name, item in items for key, leaf in leaves(item, f"{path}.{name}" if path else name).items()}
+    return {
+        key: leaf
+        for name, item in items
+        for key, leaf in leaves(item, f"{path}.{name}" if path else name).items()
+    }
 
 
 def _difference(claimed: Any, found: Any) -> float:

@@ -1,30 +1,29 @@
 r"""Gradient accumulation: when k small batches are one large batch, and which layers break it.
 
-$\frac1k \sum_i \nabla \ell_i$ over k micro-batches is the gradient of the whole batch if no row of a batch influences
-another and all micro-batches have one size. Shapes: B images of C x H x W.
-"""
+$\frac1k \sum_i \nabla \ell_i$ over k micro-batches is the gradient of the whole batch if no row of a batch
+influences another and all micro-batches have one size. Shapes: B images of C x H x W."""
 
+from collections import OrderedDict
 from collections.abc import Iterator
 from copy import deepcopy
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
+import torch
 from pydantic import Field, model_validator
+from torch import Tensor, nn
+from torch.nn import functional
 
 from vitruvius import lessons
-from vitruvius.core.blocks import Lines, Series
 from vitruvius.core.config import Ints
-from vitruvius.lessons import Answer, Proof, Step
-from vitruvius.lessons._board import matrix
+from vitruvius.lessons import Answer, Board, Proof, Step
+from vitruvius.lessons._figures import curves
 from vitruvius.lessons._proofs import agree
-
-if TYPE_CHECKING:
-    from torch import Tensor, nn
-
-    from vitruvius.nn.accumulation import Accumulate
+from vitruvius.nn.accumulation import Accumulate, by_modules, difference, modules_mixing_rows
 
 SUBJECT = "training"
 CHANNELS, SIDE, CLASSES, EPS = 6, 5, 5, 1e-5
+NORMS = ("batch", "layer")
 
 
 class Question(lessons.Question):
@@ -40,7 +39,7 @@ class Question(lessons.Question):
     seed: int = Field(0, ge=0)
 
     @model_validator(mode="after")
-    def _fits(self) -> "Question":
+    def _adds_up(self) -> Self:
         if sum(self.unequal) != self.effective or min(self.unequal) < 1:
             has = f"{list(self.unequal)}, {sum(self.unequal)} samples"
             raise ValueError(
@@ -51,40 +50,68 @@ class Question(lessons.Question):
 
 def solve(question: Question) -> Iterator[Step | Answer]:
     """The table of all combinations, who is guilty and why, unequal micro-batches, and the leftover ones."""
-    models = {norm: _network(question, norm) for norm in ("batch", "layer")}
-    table = _rows(question.effective, {norm: _by_modules(question, model) for norm, model in models.items()})
-    worst = {norm: max(row["gradient"] for row in table if row["norm"] == norm) for norm in models}
-    yield Step(
-        says=f"Two networks that differ in their normalisation get the same {question.effective} images in every "
-        f"(batch, steps), compared with ({question.effective}, 1). The accumulated gradient is off by up to "
-        f"{worst['batch']:.3g} of its length with BatchNorm and by {worst['layer']:.3g} with LayerNorm.",
-        formula=r"\frac1k \sum_{i=1}^k \nabla \ell(x_i, y_i) \quad \mathrm{against} \quad \nabla \ell(x, y): \quad "
-        + _written(table),
-        value=table,
-        figure=_figure(table),
+    models, x_BCHW = {norm: _network(question, norm) for norm in NORMS}, _images(question)[0]
+    runs = {norm: _by_modules(question, model) for norm, model in models.items()}
+    micro_batches = -(-question.samples // question.batch)
+    updates = micro_batches // question.steps
+    left = max(0, question.samples - updates * question.steps * question.batch)
+    fields: dict[str, Any] = {
+        "table": _rows(question.effective, runs),
+        "guilty": {n: guilty(m, len(x_BCHW), lambda net: net(x_BCHW), 1e-9) for n, m in models.items()},
+        "unequal": _ways(runs["layer"], list(question.unequal)),
+        "leftover": {"micro_batches": micro_batches, "updates": updates, "samples": left},
+    }
+    yield _table_step(question.effective, fields["table"])
+    yield from _mistake_steps(question, Board(vars(question) | fields, modules=len(models["batch"])))
+    yield Answer(fields=fields)
+
+
+def _table_step(effective: int, table: list[dict[str, Any]]) -> Step:
+    by_norm = [[row for row in table if row["norm"] == norm] for norm in NORMS]
+    errors = {f"{rows[0]['norm']} norm": [row["gradient"] for row in rows] for rows in by_norm}
+    parts = [rf"\Delta \mathrm{{{of}}}_{{\mathrm{{{n}N}}}}" for n in "BL" for of in ("logits", "gradient")]
+    lines = [[*list(bn.values())[1:], *list(ln.values())[3:]] for bn, ln in zip(*by_norm, strict=True)]
+    board = Board(effective=effective, worst=list(map(max, errors.values())), table=table)
+    board["lines"] = [[r"\mathrm{batch}", r"\mathrm{steps}", *parts], *lines]
+    batches = [row["batch"] for row in by_norm[0]]
+    axes = ("micro-batch", "relative difference of the gradient")
+    return board.step(
+        "Two networks that differ in their normalisation get the same <effective> images in every (batch, "
+        "steps), compared with (<effective>, 1). The accumulated gradient is off by up to <worst[0]:.3g> of "
+        "its length with BatchNorm and by <worst[1]:.3g> with LayerNorm.",
+        r"\frac1k \sum_{i=1}^k \nabla \ell(x_i, y_i) \quad \mathrm{against} \quad \nabla \ell(x, y): \quad "
+        r"<lines>",
+        "table",
+        curves("Accumulated against whole", errors, batches, axes, log="x"),
     )
-    guilty = {norm: _guilty(question, model) for norm, model in models.items()}
-    yield Step(
-        says=f"Each module gets its input whole and in two halves: {len(guilty['batch'])} of {len(models['batch'])} "
-        f"answer differently ({', '.join(guilty['batch'])}): BatchNorm takes mean and variance over the rows it sees "
-        "together. The test must run in training mode, with running statistics BatchNorm would pass; but those differ "
-        f"as well: one large batch moves them a tenth of the way, {question.effective} single images "
-        f"{1 - 0.9**question.effective:.3g} of it.",
-        formula=r"\hat x = \frac{x - \mu_B}{\sqrt{\sigma_B^2 + \epsilon}}",
-        value=guilty,
+
+
+def _mistake_steps(question: Question, board: Board) -> Iterator[Step]:
+    board |= {"mixing": len(board["guilty"]["batch"]), "moved": 1 - 0.9**question.effective}
+    board |= {"sizes": question.unequal, "parts": len(question.unequal)}
+    yield board.step(
+        "Each module gets its input whole and in two halves: <mixing> of <modules> answer differently "
+        "(<guilty[batch]>): BatchNorm takes mean and variance over the rows it sees together. The test must "
+        "run in training mode, with running statistics BatchNorm would pass; but those differ as well: one "
+        "large batch moves them a tenth of the way, <effective> single images <moved:.3g> of it.",
+        r"\hat x = \frac{x - \mu_B}{\sqrt{\sigma_B^2 + \epsilon}}",
+        "guilty",
     )
-    unequal = _ways(_by_modules(question, models["layer"]), list(question.unequal))
-    yield Step(
-        says=f"Dividing each mean loss by the {len(question.unequal)} micro-batches is right only if they are equally "
-        f"large: with sizes {list(question.unequal)} even LayerNorm is off by {unequal['divided']:.4g}, for a sample "
-        "of a small micro-batch counts more. That is the common mistake; the shares of samples are the right weights "
-        f"and leave {unequal['weighted']:.3g}.",
-        formula=r"\sum_i \frac{n_i}{n} \nabla \ell_i \quad \mathrm{instead\ of} \quad \frac1k \sum_i \nabla \ell_i",
-        value=unequal,
+    yield board.step(
+        "Dividing each mean loss by the <parts> micro-batches is right only if they are equally large: with "
+        "sizes [<sizes>] even LayerNorm is off by <unequal[divided]:.4g>, for a sample of a small "
+        "micro-batch counts more. That is the common mistake; the shares of samples are the right weights "
+        "and leave <unequal[weighted]:.3g>.",
+        r"\sum_i \frac{n_i}{n} \nabla \ell_i \quad \mathrm{instead\ of} \quad \frac1k \sum_i \nabla \ell_i",
+        "unequal",
     )
-    leftover = _leftover(question)
-    yield leftover
-    yield Answer(fields={"table": table, "guilty": guilty, "unequal": unequal, "leftover": leftover.value})
+    yield board.step(
+        "<samples> samples in batches of <batch> are <leftover[micro_batches]> micro-batches, but the loop "
+        "steps only after every <steps> (updates: <leftover[updates]>); the gradients of <leftover[samples]> "
+        "samples stay in .grad and leak into the next epoch's first step. Step once more after the loop, "
+        "rightly weighted, or zero.",
+        value="leftover",
+    )
 
 
 def prove(question: Question, answer: Answer) -> Iterator[Proof]:
@@ -93,168 +120,101 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
         yield agree(name, method, answer[name], found, 1e-8)
 
 
-def _leftover(question: Question) -> Step:
-    micro_batches = -(-question.samples // question.batch)
-    updates = micro_batches // question.steps
-    left = max(0, question.samples - updates * question.steps * question.batch)
-    return Step(
-        says=f"{question.samples} samples in batches of {question.batch} are {micro_batches} micro-batches, but the "
-        f"loop steps only after every {question.steps} (updates: {updates}); the gradients of {left} samples stay in "
-        ".grad and leak into the next epoch's first step. Step once more after the loop, rightly weighted, or zero.",
-        value={"micro_batches": micro_batches, "updates": updates, "samples": left},
-    )
-
-
-def _network(question: Question, norm: str) -> "nn.Sequential":
+def _network(question: Question, norm: str) -> nn.Sequential:
     """Two normalised convolutions, the mean over the image, a linear head; in training mode."""
-    import torch
-    from torch import nn
-
-    shape = [CHANNELS, SIDE, SIDE]
 
     def block(number: int, channels: int) -> dict[str, nn.Module]:
+        shape = [CHANNELS, SIDE, SIDE]
         normed = nn.BatchNorm2d(CHANNELS, eps=EPS) if norm == "batch" else nn.LayerNorm(shape, eps=EPS)
         convolution = nn.Conv2d(channels, CHANNELS, 3, padding=1)
         return {f"conv{number}": convolution, f"norm{number}": normed, f"relu{number}": nn.ReLU()}
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(question.seed)
-        layers = {**block(1, 3), **block(2, CHANNELS), "pool": nn.AdaptiveAvgPool2d(1), "flat": nn.Flatten()}
+        layers = block(1, 3) | block(2, CHANNELS) | {"pool": nn.AdaptiveAvgPool2d(1), "flat": nn.Flatten()}
         layers["head"] = nn.Linear(CHANNELS, CLASSES)
-    model = nn.Sequential()
-    for name, layer in layers.items():
-        model.add_module(name, layer.double())
-    return model
+    return nn.Sequential(OrderedDict(layers)).double()
 
 
-def _images(question: Question) -> tuple["Tensor", "Tensor"]:
-    import torch
-
+def _images(question: Question) -> tuple[Tensor, Tensor]:
     generator = torch.Generator().manual_seed(question.seed + 1)
     x_BCHW = torch.randn(question.effective, 3, SIDE, SIDE, generator=generator, dtype=torch.float64)
     return x_BCHW, torch.randint(CLASSES, (question.effective,), generator=generator)
 
 
-def _by_modules(question: Question, model: "nn.Module") -> "Accumulate":
+def _by_modules(question: Question, model: nn.Module) -> Accumulate:
     """Accumulation as a training loop does it."""
-    from torch.nn import functional
-
-    from vitruvius.nn.accumulation import by_modules
-
     x_BCHW, y_B = _images(question)
 
-    def measure(network: "nn.Module", rows: slice) -> tuple["Tensor", "Tensor"]:
+    def measure(network: nn.Module, rows: slice) -> tuple[Tensor, Tensor]:
         logits = network(x_BCHW[rows])
         return logits, functional.cross_entropy(logits, y_B[rows])
 
     return by_modules(model, measure)
 
 
-def _rows(effective: int, runs: dict[str, "Accumulate"]) -> list[dict[str, Any]]:
+def _rows(effective: int, runs: dict[str, Accumulate]) -> list[dict[str, Any]]:
     """One row per norm and pair (batch, steps) with that product."""
-    from vitruvius.nn.accumulation import difference
-
     rows = []
     for norm, run in runs.items():
         for batch in (size for size in range(1, effective + 1) if effective % size == 0):
             steps = effective // batch
-            logits, gradient = difference(run, [batch] * steps, [1 / steps] * steps)
-            rows.append(
-                {"norm": norm, "batch": batch, "steps": steps, "logits": logits, "gradient": gradient}
+            errors = zip(
+                ("logits", "gradient"), difference(run, [batch] * steps, [1 / steps] * steps), strict=True
             )
+            rows.append({"norm": norm, "batch": batch, "steps": steps, **dict(errors)})
     return rows
 
 
-def _ways(run: "Accumulate", sizes: list[int]) -> dict[str, float]:
+def _ways(run: Accumulate, sizes: list[int]) -> dict[str, float]:
     """The error of the gradient with either kind of shares."""
-    from vitruvius.nn.accumulation import difference
-
     shares = {"divided": [1 / len(sizes)] * len(sizes), "weighted": [size / sum(sizes) for size in sizes]}
     return {name: difference(run, sizes, share)[1] for name, share in shares.items()}
 
 
-def _written(table: list[dict[str, Any]]) -> str:
-    """Batch, steps, and for both norms how far logits and gradient are off."""
-    half = len(table) // 2
-    parts = ((what, norm) for norm in ("BN", "LN") for what in ("logits", "gradient"))
-    head = [r"\mathrm{batch}", r"\mathrm{steps}"]
-    head += [rf"\Delta \mathrm{{{what}}}_{{\mathrm{{{norm}}}}}" for what, norm in parts]
-    pairs = zip(table[:half], table[half:], strict=True)
-    return matrix(
-        [head, *([*list(batch.values())[1:], layer["logits"], layer["gradient"]] for batch, layer in pairs)]
-    )
-
-
-def _figure(table: list[dict[str, Any]]) -> Lines:
-    series = []
-    for norm in ("batch", "layer"):
-        rows = [row for row in table if row["norm"] == norm]
-        x, y = tuple(float(row["batch"]) for row in rows), tuple(row["gradient"] for row in rows)
-        series.append(Series(name=f"{norm} norm", x=x, y=y))
-    title, label = "Accumulated against whole", "relative difference of the gradient"
-    return Lines(title=title, series=tuple(series), x_label="micro-batch", y_label=label, log_x=True)
-
-
-def _guilty(question: Question, model: "nn.Sequential") -> list[str]:
-    from vitruvius.nn.accumulation import modules_mixing_rows
-
-    x_BCHW = _images(question)[0]
-    return modules_mixing_rows(model, len(x_BCHW), lambda network: network(x_BCHW), 1e-9)
-
-
 @lru_cache(maxsize=4)
 def _again(question: Question) -> dict[str, tuple[str, Any]]:
-    models = {norm: _network(question, norm) for norm in ("batch", "layer")}
+    models = {norm: _network(question, norm) for norm in NORMS}
     runs = {norm: _by_hand(question, model, norm) for norm, model in models.items()}
+    mixing = {norm: _mixing(question, model) for norm, model in models.items()}
     method = "convolutions and norms written out by hand"
     return {
         "table": (method, _rows(question.effective, runs)),
-        "guilty": (
-            "autograd from one row to another",
-            {norm: _mixing(question, m) for norm, m in models.items()},
-        ),
+        "guilty": ("autograd from one row to another", mixing),
         "unequal": (method, _ways(runs["layer"], list(question.unequal))),
         "leftover": ("the loop run and watched", _watched(question)),
     }
 
 
-def _by_hand(question: Question, model: "nn.Module", norm: str) -> "Accumulate":
+def _by_hand(question: Question, model: nn.Module, norm: str) -> Accumulate:
     """Accumulation with every layer as its formula."""
-    import torch
-    from torch.nn import functional
-
     x_BCHW, y_B = _images(question)
     weights = {name: weight.detach().clone().requires_grad_() for name, weight in model.named_parameters()}
-    axes = (0, 2, 3) if norm == "batch" else (1, 2, 3)
+    axes, shape = ((0, 2, 3), (-1, 1, 1)) if norm == "batch" else ((1, 2, 3), (CHANNELS, SIDE, SIDE))
 
-    def forward(x: "Tensor") -> "Tensor":
+    def forward(x: Tensor) -> Tensor:
         for i in (1, 2):
             columns = functional.unfold(x, 3, padding=1)
             x = weights[f"conv{i}.weight"].flatten(1) @ columns + weights[f"conv{i}.bias"][:, None]
             x = x.view(*x.shape[:2], SIDE, SIDE)
             centred = x - x.mean(axes, keepdim=True)
-            scale, shift = (weights[f"norm{i}.{part}"] for part in ("weight", "bias"))
-            scale, shift = (p[:, None, None] if norm == "batch" else p for p in (scale, shift))
-            x = (centred / (centred.square().mean(axes, keepdim=True) + EPS).sqrt() * scale + shift).clamp(
-                min=0
-            )
+            scale, shift = (weights[f"norm{i}.{part}"].view(shape) for part in ("weight", "bias"))
+            variance = centred.square().mean(axes, keepdim=True)
+            x = (centred / (variance + EPS).sqrt() * scale + shift).clamp(min=0)
         return x.mean((2, 3)) @ weights["head.weight"].T + weights["head.bias"]
 
-    def run(sizes: list[int], shares: list[float]) -> tuple["Tensor", "Tensor"]:
+    def run(sizes: list[int], shares: list[float]) -> tuple[Tensor, Tensor]:
         logits = torch.cat([forward(x) for x in torch.split(x_BCHW, sizes)])
         rows = torch.split(logits.logsumexp(1) - logits[torch.arange(len(y_B)), y_B], sizes)
         loss = torch.stack([share * part.mean() for part, share in zip(rows, shares, strict=True)]).sum()
-        return logits.detach(), torch.cat(
-            [g.flatten() for g in torch.autograd.grad(loss, list(weights.values()))]
-        )
+        grads = torch.autograd.grad(loss, list(weights.values()))
+        return logits.detach(), torch.cat([grad.flatten() for grad in grads])
 
     return run
 
 
-def _mixing(question: Question, model: "nn.Sequential") -> list[str]:
+def _mixing(question: Question, model: nn.Sequential) -> list[str]:
     """The modules in which the output of the first row depends on the other rows."""
-    import torch
-
     x, found = _images(question)[0], []
     for name, module in deepcopy(model).named_children():
         x = x.detach().requires_grad_()
@@ -269,17 +229,14 @@ def _mixing(question: Question, model: "nn.Sequential") -> list[str]:
 
 def _watched(question: Question) -> dict[str, int]:
     """What the loop with `if (i + 1) % steps == 0: step(); zero_grad()` does in one epoch."""
-    import torch
-
-    weight = torch.zeros(1, requires_grad=True)
+    weight, updates = torch.zeros(1, requires_grad=True), 0
     optimiser = torch.optim.SGD([weight], lr=1.0)
-    seen = {"micro_batches": 0, "updates": 0, "samples": 0}
-    for i, rows in enumerate(torch.split(torch.ones(question.samples), question.batch)):
+    batches = torch.split(torch.ones(question.samples), question.batch)
+    for i, rows in enumerate(batches):
         torch.autograd.backward((weight * rows).sum())
-        seen["micro_batches"] += 1
         if (i + 1) % question.steps == 0:
             optimiser.step()
             optimiser.zero_grad()
-            seen["updates"] += 1
-    seen["samples"] = 0 if weight.grad is None else int(weight.grad.item())
-    return seen
+            updates += 1
+    left = 0 if weight.grad is None else int(weight.grad.item())
+    return {"micro_batches": len(batches), "updates": updates, "samples": left}

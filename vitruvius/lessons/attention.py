@@ -7,42 +7,43 @@ $\sqrt{d}$ when `scaled`. Rows of `keys`, `values` and `queries` are vectors, on
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
+import sympy
+import torch
 from pydantic import model_validator
+from sympy import Expr
+from torch.nn.functional import scaled_dot_product_attention
 
 from vitruvius import lessons
-from vitruvius.core.blocks import Heatmap
-from vitruvius.lessons import Answer, Matrix, Proof, Step, _board, _shapes, exact
+from vitruvius.lessons import Answer, Board, Matrix, Proof, Step, exact, latex
+from vitruvius.lessons._exact import root
+from vitruvius.lessons._figures import heatmap
 from vitruvius.lessons._proofs import agree
-
-if TYPE_CHECKING:
-    from sympy import Expr
+from vitruvius.lessons._tensors import attend, tensors, weights
 
 SUBJECT = "attention"
-"""Time steps, and entries of a vector."""
 
 
 class Question(lessons.Question):
     """Keys, values and queries as the document's columns: each inner list is the vector of one time step."""
 
-    keys: Matrix = exact(((2, 0, 0), (3, -1, 0), (1, 0, 2)))
-    values: Matrix = exact(((5, 4, 5), (3, 5, 5), (1, 2, 4)))
-    queries: Matrix = exact(((1, 0, 4), (2, -1, 3), (4, 6, 1)))
+    keys: Annotated[Matrix, "M D"] = exact(((2, 0, 0), (3, -1, 0), (1, 0, 2)))
+    values: Annotated[Matrix, "M E"] = exact(((5, 4, 5), (3, 5, 5), (1, 2, 4)))
+    queries: Annotated[Matrix, "N D"] = exact(((1, 0, 4), (2, -1, 3), (4, 6, 1)))
     step: int | None = 2
     """The time step whose output is wanted, counted from 1; null: all of them."""
     scaled: bool = False
     """Divide the scores by the square root of the keys' length."""
-    mask: Literal["none", "causal"] | tuple[tuple[bool, ...], ...] = "none"
-    """What a query may see: everything, its own past and present, or 1 (seen) and 0 (hidden) per query and key."""
+    mask: Annotated[Literal["none", "causal"] | tuple[tuple[bool, ...], ...], "N M"] = "none"
+    """What a query may see: everything, its own past and present, or 1 (seen) and 0 (hidden) per query and
+    key.
+    """
 
     @model_validator(mode="after")
-    def _fits(self) -> Self:
-        _shapes.attended(self, ("queries", "keys", "values"))
+    def _step_exists(self) -> Self:
         if self.step is not None and not 1 <= self.step <= len(self.queries):
             raise ValueError(f"step is {self.step}: it needs 1 to {len(self.queries)}, or null for all")
-        if isinstance(self.mask, tuple):
-            _shapes.exactly("mask", self.mask, len(self.queries), len(self.keys))
         return self
 
     @property
@@ -63,111 +64,85 @@ class Question(lessons.Question):
 
 def solve(question: Question) -> Iterator[Step | Answer]:
     """Scores, softmax and weighted sum of each query that is asked for; the last one stands on the board."""
-    last, dim = question.asked[-1], len(question.keys[0])
-    products = [[_dot(question.queries[i], key) for key in question.keys] for i in question.asked]
-    yield _product_step(question, last, products[-1])
-    scores: list[list[Any]] = [list(row) for row in products]
-    if question.scaled:
-        scores = [[_over_root(product, dim) for product in row] for row in products]
-        yield Step(
-            says=f"Divide by the square root of the keys' length {dim}, so that long vectors do not make large scores: "
-            f"the first product {float(products[-1][0]):.6g} becomes the score {float(scores[-1][0]):.6g}.",
-            formula=rf"\frac{{1}}{{\sqrt{{{dim}}}}} {_board.row(products[-1])} = {_board.row(scores[-1])}",
-            value=question.shaped(scores),
-        )
-    visible = [question.sees(i) for i in question.asked]
-    weights = [_softmax(row, seen) for row, seen in zip(scores, visible, strict=True)]
-    yield _weight_step(question, scores[-1], visible[-1], weights)
+    asked, dim = question.asked, question.sizes["D"]
+    products = [[_dot(question.queries[i], key) for key in question.keys] for i in asked]
+    scores = [[product / root(dim) for product in row] for row in products] if question.scaled else products
+    seen = [question.sees(i) for i in asked]
+    weights = [_softmax(*pair) for pair in zip(scores, seen, strict=True)]
     outputs = [[_dot(row, column) for column in zip(*question.values, strict=True)] for row in weights]
-    forms = [_form(row, seen, dim if question.scaled else 1) for row, seen in zip(products, visible, strict=True)]
-    yield _output_step(question, last, forms[-1], outputs[-1])
+    forms = [_form(row, see, dim if question.scaled else 1) for row, see in zip(products, seen, strict=True)]
+    board = Board(q=asked[-1] + 1, dim=dim, products=products[-1], scores=scores[-1], weights=weights[-1])
+    yield _product_step(board, question)
+    if question.scaled:
+        yield board.step(
+            "Divide by the square root of the keys' length <dim>, so that long vectors do not make large "
+            "scores: the first product <products[0]:.6g> becomes the score <scores[0]:.6g>.",
+            r"\frac{1}{\sqrt{<dim>}} <products> = <scores>",
+            question.shaped(scores),
+        )
+    yield _weight_step(board, question, seen[-1], weights)
+    board |= {"output": outputs[-1], "sum": sum(outputs[-1]), "form": sympy.latex(forms[-1])}
+    board["entries"] = [value[0] for value in question.values]
+    yield board.step(
+        "The output is the mixture of the values with these weights: its first entry <output[0]> is a "
+        "weighted mean of <entries>. It is not itself a row of weights: its entries sum to <sum>.",
+        "a_{<q>} = <form> = <output:column>",
+    )
     found = {"scores": scores, "weights": weights, "output": outputs, "form": [str(form) for form in forms]}
     yield Answer(fields={name: question.shaped(rows) for name, rows in found.items()})
 
 
 def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     """This package's kernel, torch's own attention, and the symbolic form put into numbers."""
-    import torch
-    from torch.nn import functional
-
-    from vitruvius import kernels
-
-    q, k, v = (
-        torch.tensor(rows, dtype=torch.float64)[None, None]
-        for rows in (question.queries, question.keys, question.values)
-    )
+    q, k, v = tensors(question.queries, question.keys, question.values)
     beta = k.shape[-1] ** -0.5 if question.scaled else 1.0
-    keep = torch.tensor([question.sees(i) for i in range(q.shape[2])])
-    asked, softmax = question.asked, kernels.get("softmax")
+    keep, asked = torch.tensor([question.sees(i) for i in range(len(q))]), question.asked
+    scores, weight = beta * (q @ k.T)[asked], weights("softmax", q, k, keep, beta=beta)[asked]
     found = {
-        "scores": beta * (q @ k.mT)[0, 0, asked],
-        "weights": softmax.weights(q, k, keep, beta=beta)[0, 0, asked],
-        "output": softmax.attend(q, k, v, keep, beta=beta)[0, 0, asked],
+        "scores": scores,
+        "weights": weight,
+        "output": attend("softmax", q, k, v, keep, beta=beta)[asked],
     }
-    claimed = {name: answer[name] for name in found}
-    shaped = {name: question.shaped(value.tolist()) for name, value in found.items()}
-    yield agree("scores, weights and output", "the softmax kernel of this package", claimed, shaped)
-    fused = functional.scaled_dot_product_attention(q, k, v, keep, scale=beta)[0, 0, asked]
-    yield agree("output", "torch's scaled_dot_product_attention", answer["output"], question.shaped(fused.tolist()))
+    shaped = {name: question.shaped(rows) for name, rows in found.items()}
+    yield agree("scores, weights and output", "the softmax kernel of this package", answer, shaped)
+    fused = scaled_dot_product_attention(q[None], k[None], v[None], keep, scale=beta)[0, asked]
+    yield agree("output", "torch's scaled_dot_product_attention", answer["output"], question.shaped(fused))
     forms = [answer["form"]] if question.step else answer["form"]
     evaluated = [_evaluated(form, question.values) for form in forms]
     yield agree("form", "the symbolic form, put into numbers", answer["output"], question.shaped(evaluated))
 
 
-def _product_step(question: Question, query: int, products: Sequence[Fraction]) -> Step:
-    q, number = question.queries[query], query + 1
+def _product_step(board: Board, question: Question) -> Step:
+    query, products, number = question.queries[board["q"] - 1], board["products"], board["q"]
     lines = [
-        rf"k_{{{j}}}^T q_{{{number}}} &= {_terms(key, q)} = {_board.number(product)}"
+        rf"k_{{{j}}}^T q_{{{number}}} &= {_terms(key, query)} = {latex(product)}"
         for j, (key, product) in enumerate(zip(question.keys, products, strict=True), 1)
     ]
-    best = max(range(len(products)), key=products.__getitem__)
-    return Step(
-        says=f"The product of query {number} with each key says how much the two agree; "
-        f"key {best + 1} agrees most, with {products[best]}.",
-        formula=r"\begin{aligned} " + r" \\ ".join(lines) + r" \end{aligned}",
-        value=list(products),
+    board |= {"best": products.index(max(products)) + 1, "most": max(products), "lines": r" \\ ".join(lines)}
+    return board.step(
+        "The product of query <q> with each key says how much the two agree; key <best> agrees most, with "
+        "<most>.",
+        r"\begin{aligned} <lines> \end{aligned}",
+        "products",
     )
 
 
-def _weight_step(question: Question, scores: Sequence[Any], seen: Sequence[bool], weights: list[list[float]]) -> Step:
-    shown = [score if see else r"-\infty" for score, see in zip(scores, seen, strict=True)]
-    hidden = seen.count(False)
-    masked = f"{hidden} hidden scores are first set to minus infinity, whose exponential is 0. " if hidden else ""
-    names = tuple(f"k{j}" for j in range(1, len(scores) + 1))
-    return Step(
-        says=f"{masked}Softmax turns scores into weights that sum to {sum(weights[-1]):.6g}: exponentials, divided by "
-        f"their sum. The largest weight is {max(weights[-1]):.6g}.",
-        formula=rf"\operatorname{{softmax}} {_board.row(shown)} = {_board.row(weights[-1])}",
-        value=question.shaped(weights),
-        figure=Heatmap(
-            title="Attention weights",
-            values=tuple(map(tuple, weights)),
-            rows=tuple(f"q{i + 1}" for i in question.asked),
-            columns=names,
-        ),
-    )
-
-
-def _output_step(question: Question, query: int, form: "Expr", output: list[float]) -> Step:
-    import sympy
-
-    entries = ", ".join(str(value[0]) for value in question.values)
-    return Step(
-        says=f"The output is the mixture of the values with these weights: its first entry {output[0]:.6g} is a "
-        f"weighted mean of {entries}. It is not itself a row of weights: its entries sum to {sum(output):.6g}.",
-        formula=rf"a_{{{query + 1}}} = {sympy.latex(form)} = {_board.column(output)}",
-        value=output,
+def _weight_step(board: Board, question: Question, seen: list[bool], weights: list[list[float]]) -> Step:
+    board["shown"] = [score if see else r"-\infty" for score, see in zip(board["scores"], seen, strict=True)]
+    board |= {"hidden": seen.count(False), "largest": max(weights[-1]), "total": sum(weights[-1])}
+    masked = "<hidden> hidden scores are first set to minus infinity, whose exponential is 0. "
+    return board.step(
+        (masked if board["hidden"] else "")
+        + "Softmax turns scores into weights that sum to <total>: exponentials, divided by their sum. The "
+        "largest weight is <largest>.",
+        r"\operatorname{softmax} <shown> = <weights>",
+        question.shaped(weights),
+        heatmap("Attention weights", weights, [f"q{i + 1}" for i in question.asked], "k"),
     )
 
 
 def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
     return sum(x * y for x, y in zip(a, b, strict=True))
-
-
-def _over_root(value: Fraction, dim: int) -> Fraction | float:
-    """A number over a root, exact where the root is whole."""
-    root = math.isqrt(dim)
-    return value / root if root**2 == dim else float(value) / math.sqrt(dim)
 
 
 def _softmax(scores: Sequence[Any], seen: Sequence[bool]) -> list[float]:
@@ -177,12 +152,12 @@ def _softmax(scores: Sequence[Any], seen: Sequence[bool]) -> list[float]:
     return [power / (sum(powers) or 1.0) for power in powers]
 
 
-def _form(products: Sequence[Fraction], seen: Sequence[bool], dim: int) -> "Expr":
+def _form(products: Sequence[Fraction], seen: Sequence[bool], dim: int) -> Expr:
     """The output as a combination of the value vectors v1, v2, ..."""
-    import sympy
-
     powers = {
-        sympy.Symbol(f"v{j}"): sympy.exp(sympy.Rational(product.numerator, product.denominator) / sympy.sqrt(dim))
+        sympy.Symbol(f"v{j}"): sympy.exp(
+            sympy.Rational(product.numerator, product.denominator) / sympy.sqrt(dim)
+        )
         for j, (product, see) in enumerate(zip(products, seen, strict=True), 1)
         if see
     }
@@ -192,8 +167,6 @@ def _form(products: Sequence[Fraction], seen: Sequence[bool], dim: int) -> "Expr
 
 
 def _evaluated(form: str, values: Matrix) -> list[float]:
-    import sympy
-
     names = [sympy.Symbol(f"v{j}") for j in range(1, len(values) + 1)]
     number = sympy.lambdify(names, sympy.sympify(form), "mpmath")  # its exponentials do not overflow
     return [float(number(*map(float, column))) for column in zip(*values, strict=True)]
@@ -201,5 +174,5 @@ def _evaluated(form: str, values: Matrix) -> list[float]:
 
 def _terms(a: Sequence[Fraction], b: Sequence[Fraction]) -> str:
     """A dot product written out."""
-    signed = [[f"({_board.number(x)})" if x < 0 else _board.number(x) for x in vector] for vector in (a, b)]
+    signed = [[f"({latex(x)})" if x < 0 else latex(x) for x in vector] for vector in (a, b)]
     return " + ".join(rf"{x} \cdot {y}" for x, y in zip(*signed, strict=True))

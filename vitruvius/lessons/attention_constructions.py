@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 
 from vitruvius import lessons
 from vitruvius.lessons import Answer, Exact, Matrix, Proof, Step, _board, _shapes, exact
-from vitruvius.lessons._curves import curves
+from vitruvius.lessons._figures import curves
 from vitruvius.lessons._proofs import agree
 
 if TYPE_CHECKING:

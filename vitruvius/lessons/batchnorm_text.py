@@ -1,33 +1,38 @@
 r"""Why batch normalisation suits text badly: what padding and batch mates do to a word.
 
-A batch of sentences of different length is filled up with a padding value; a word is the row vector of its features.
-With a fraction $\varphi$ of padding $p$ the naive statistics are $(1-\varphi)\mu + \varphi p$ and
-$(1-\varphi)\sigma^2 + \varphi(1-\varphi)(\mu - p)^2$, where $\mu, \sigma^2$ are those of the words alone.
-"""
+A batch of sentences of different length is filled up with a padding value; a word is the row vector of its
+features. With a fraction $\varphi$ of padding $p$ the naive statistics are $(1-\varphi)\mu + \varphi p$ and
+$(1-\varphi)\sigma^2 + \varphi(1-\varphi)(\mu - p)^2$, where $\mu, \sigma^2$ are those of the words alone."""
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
+import torch
 from pydantic import model_validator
+from torch import nn
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Bars
-from vitruvius.lessons import Answer, Exact, Matrix, Proof, Step, _board, exact
+from vitruvius.lessons import Answer, Board, Exact, Matrix, Proof, Step, exact, latex
 from vitruvius.lessons._proofs import agree
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    Array = np.ndarray[Any, Any]
+from vitruvius.lessons._tensors import Array, tensors
 
 SUBJECT = "training"
 LARGEST = 4096
+NAMES = (
+    "batch norm, padding counted",
+    "batch norm, padding left out",
+    "batch norm, sentence alone",
+    "layer norm",
+)
 
 
 class Question(lessons.Question):
-    """Sentences as lists of words, words as vectors of features: by default three sentences of 4, 2 and 1 words."""
+    """Sentences as lists of words, words as vectors of features: by default three sentences of 4, 2 and 1
+    words.
+    """
 
     sentences: tuple[Matrix, ...] = exact(
         (((2, 1, 6), (4, 3, 2), (3, 5, 1), (5, 2, 4)), ((6, 4, 2), (1, 3, 5)), ((9, 7, 8),))
@@ -42,10 +47,12 @@ class Question(lessons.Question):
         if len(self.sentences) < 2 or not all(self.sentences) or len(widths) != 1 or max(widths) < 2:
             raise ValueError(
                 f"sentences has {len(self.sentences)} sentences with words of {sorted(widths)} features: "
-                "needs at least 2 sentences of at least 1 word, all words with one number of features from 2 on"
+                "needs at least 2 sentences of at least 1 word, all words with one number of features from 2 "
+                "on"
             )
         if len(self.sentences[0]) < 2:
-            raise ValueError("the first of sentences has 1 word: needs at least 2 to have a variance of its own")
+            needs = "needs at least 2 to have a variance of its own"
+            raise ValueError(f"the first of sentences has 1 word: {needs}")
         if len(self.sentences) * max(map(len, self.sentences)) * max(widths) > LARGEST:
             raise ValueError(f"sentences needs at most {LARGEST} values after padding")
         if self.eps <= 0:
@@ -53,88 +60,70 @@ class Question(lessons.Question):
         return self
 
 
-class Statistics(NamedTuple):
-    """Mean and variance of each feature, exact."""
-
-    mean_F: "Array"
-    variance_F: "Array"
-
-
 def solve(question: Question) -> Iterator[Step | Answer]:
-    """The statistics with padding, without it and without the mates, and what each makes of the first word."""
+    """The statistics with padding, without it and without mates, and the first word under each."""
     words = [word for sentence in question.sentences for word in sentence]
     lengths = [len(sentence) for sentence in question.sentences]
     places = max(lengths) * len(lengths)
-    padding = 1 - Fraction(len(words), places)
-    cases = {
-        "naive": _statistics(words + [(question.pad,) * len(words[0])] * (places - len(words))),
-        "masked": _statistics(words),
-        "alone": _statistics(question.sentences[0]),
-    }
-    yield _padding_step(question.pad, padding, cases["naive"], cases["masked"])
-    within_word = _statistics([(x,) for x in words[0]])
-    first_word = {
-        name: _normalised(words[0], found, question.eps) for name, found in {**cases, "layer": within_word}.items()
-    }
-    yield _mates_step(first_word)
-    support = [sum(length > place for length in lengths) for place in range(max(lengths))]
-    yield Step(
-        says=f"Statistics per position are no way out: position 1 is filled by {support[0]} sentences, position "
-        f"{len(support)} by {support[-1]}, so the late ones rest on next to nothing, and a sentence longer than all of "
-        "training has none. Running averages, used at inference, likewise describe the lengths and mates of training.",
-        formula=rf"\mathrm{{sentences\ per\ position}} : {_board.row(support)}",
-        value=support,
+    filled = words + [(question.pad,) * len(words[0])] * (places - len(words))
+    batches = {"naive": filled, "masked": words, "alone": question.sentences[0]}
+    cases = {name: _statistics(batch) for name, batch in batches.items()}
+    shown = {name: {f"{of}_F": value for of, value in cases[name].items()} for name in ("naive", "masked")}
+    board = Board(cases, pad=question.pad, padding=1 - Fraction(len(words), places))
+    yield board.step(
+        "Fill the sentences up to one length: <padding:.1%> of the places hold padding. A naive batch "
+        "normalisation counts it, which moves the mean of feature 1 from <masked[mean][0]> to "
+        "<naive[mean][0]>.",
+        r"\mu = (1 - <padding>) <masked[mean]:column> + <padding> \cdot <pad> = <naive[mean]:column>, \quad "
+        r"\sigma^2 = (1 - <padding>) <masked[variance]:column> + <padding> (1 - <padding>) "
+        r"(\mu_{\mathrm{words}} - <pad>)^2 = <naive[variance]:column>",
+        board.pick("padding") | shown,
     )
-    statistics = {name: {"mean": c.mean_F.tolist(), "variance": c.variance_F.tolist()} for name, c in cases.items()}
-    yield Answer(fields={"padding": padding, **statistics, "first_word": first_word, "support": support})
-
-
-def _padding_step(pad: Fraction, padding: Fraction, naive: Statistics, masked: Statistics) -> Step:
-    share, filler = _board.number(padding), _board.number(pad)
-    return Step(
-        says=f"Fill the sentences up to one length: {float(padding):.1%} of the places hold padding. A naive batch "
-        f"normalisation counts it, which moves the mean of feature 1 from {masked.mean_F[0]} to {naive.mean_F[0]}.",
-        formula=rf"\mu = (1 - {share}) {_board.column(masked.mean_F.tolist())} + {share} \cdot {filler} = "
-        rf"{_board.column(naive.mean_F.tolist())}, \quad \sigma^2 = (1 - {share}) "
-        rf"{_board.column(masked.variance_F.tolist())} + {share} (1 - {share}) "
-        rf"(\mu_{{\mathrm{{words}}}} - {filler})^2 = {_board.column(naive.variance_F.tolist())}",
-        value={"padding": padding, "naive": naive._asdict(), "masked": masked._asdict()},
-    )
-
-
-def _mates_step(first_word: dict[str, list[float]]) -> Step:
-    names = {
-        "naive": "batch norm, padding counted",
-        "masked": "batch norm, padding left out",
-        "alone": "batch norm, sentence alone",
-        "layer": "layer norm",
+    cases["layer"] = _statistics([(x,) for x in words[0]])
+    deviations = {
+        name: np.sqrt((found["variance"] + question.eps).astype(float)) for name, found in cases.items()
     }
-    shown = r", \quad ".join(rf"\mathrm{{{name}}} : {_board.row(values)}" for name, values in first_word.items())
-    return Step(
-        says=f"The first word, normalised: {first_word['naive'][0]:.4g} in feature 1 with padding counted, "
-        f"{first_word['masked'][0]:.4g} with padding left out, {first_word['alone'][0]:.4g} with its sentence alone. "
-        "Leaving out the padding does not remove the mates: the same word in the same sentence means something else "
-        "in every batch. Layer normalisation uses the word's own features and gives one answer in all batches.",
-        formula=shown,
-        value=first_word,
-        figure=Bars(
-            title="Feature 1 of the same word",
-            names=tuple(names[name] for name in first_word),
-            values=tuple(values[0] for values in first_word.values()),
-            y_label="normalised value",
-        ),
+    board["first_word"] = {
+        name: (np.array(words[0]) - cases[name]["mean"]).astype(float) / deviations[name] for name in cases
+    }
+    yield _mates_step(board)
+    board["support"] = [sum(length > place for length in lengths) for place in range(max(lengths))]
+    board["last"] = max(lengths)
+    yield board.step(
+        "Statistics per position are no way out: position 1 is filled by <support[0]> sentences, position "
+        "<last> by <support[-1]>, so the late ones rest on next to nothing, and a sentence longer than all "
+        "of training has none. Running averages, used at inference, likewise describe the lengths and mates "
+        "of training.",
+        r"\mathrm{sentences\ per\ position} : <support>",
+    )
+    yield Answer(fields=board.pick("padding naive masked alone first_word support"))
+
+
+def _statistics(words: Any) -> dict[str, Array]:
+    """Mean and variance of each feature, exact."""
+    words_NF = np.array(words, dtype=object)
+    return {"mean": words_NF.mean(axis=0), "variance": words_NF.var(axis=0)}
+
+
+def _mates_step(board: Board) -> Step:
+    first_word = board["first_word"]
+    shown = [rf"\mathrm{{{name}}} : {latex(values)}" for name, values in first_word.items()]
+    firsts = tuple(values[0] for values in first_word.values())
+    return board.step(
+        "The first word, normalised: <first_word[naive][0]:.4g> in feature 1 with padding counted, "
+        "<first_word[masked][0]:.4g> with padding left out, <first_word[alone][0]:.4g> with its sentence "
+        "alone. Leaving out the padding does not remove the mates: the same word in the same sentence means "
+        "something else in every batch. Layer normalisation uses the word's own features and gives one "
+        "answer in all batches.",
+        r", \quad ".join(shown),
+        "first_word",
+        Bars(title="Feature 1 of the same word", names=NAMES, values=firsts, y_label="normalised value"),
     )
 
 
 def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     """PyTorch's padding, batch norm and layer norm."""
-    import torch
-    from torch import nn
-
-    sentences = [
-        torch.tensor([[float(x) for x in word] for word in sentence], dtype=torch.float64)
-        for sentence in question.sentences
-    ]
+    sentences = tensors(*question.sentences)
     padded_BTF = nn.utils.rnn.pad_sequence(sentences, batch_first=True, padding_value=float(question.pad))
     batches = {"naive": padded_BTF.flatten(0, 1), "masked": torch.cat(sentences), "alone": sentences[0]}
     eps, features = float(question.eps), padded_BTF.shape[2]
@@ -148,14 +137,3 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     marks = nn.utils.rnn.pad_sequence([torch.ones(len(sentence)) for sentence in sentences])
     yield agree("sentences per position", "padded marks", answer["support"], marks.sum(1))
     yield agree("padding", "padded marks", answer["padding"], (marks == 0).double().mean().item())
-
-
-def _statistics(words: "Sequence[Sequence[Fraction]]") -> Statistics:
-    words_NF = np.array(words, dtype=object)
-    mean_F = words_NF.mean(axis=0)
-    return Statistics(mean_F, ((words_NF - mean_F) ** 2).mean(axis=0))
-
-
-def _normalised(word: "Sequence[Fraction]", found: Statistics, eps: Fraction) -> list[float]:
-    root_F = np.sqrt((found.variance_F + eps).astype(float))
-    return ((np.array(word, dtype=object) - found.mean_F).astype(float) / root_F).tolist()

@@ -1,25 +1,28 @@
 r"""How many weights a convolution has, and what shape comes out.
 
-A filter spans every channel of its input. Along an axis of length $L$, kernel $k$, stride $s$, padding $p$ and
-dilation $r$ leave $\lfloor (L + 2p - r(k-1) - 1)/s \rfloor + 1$ places.
-"""
+A filter spans every channel of its input. Along an axis of length $L$, kernel $k$, stride $s$, padding $p$
+and dilation $r$ leave $\lfloor (L + 2p - r(k-1) - 1)/s \rfloor + 1$ places."""
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Annotated, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
+import torch
 from pydantic import Field, model_validator
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Heatmap
-from vitruvius.lessons import Answer, Proof, Step
+from vitruvius.lessons import Answer, Board, Proof, Step
+from vitruvius.lessons._figures import heatmap
 from vitruvius.lessons._proofs import agree
 
 SUBJECT = "convolution"
-
 LARGEST_FIGURE = 64
 """Longest side of an input that is drawn."""
-
+PLACES = (
+    r"\left\lfloor \frac{<size> + 2 \cdot <padding> - <dilation> \cdot (<side> - 1) - 1}{<stride>} "
+    r"\right\rfloor + 1 = <places>"
+)
 Size = Annotated[int, Field(ge=1, le=4096)]
 Padding = Annotated[int, Field(ge=0, le=4096)]
 
@@ -48,17 +51,6 @@ class Axis(NamedTuple):
         """Places where the filter fits."""
         return (self.padded - self.span) // self.stride + 1
 
-    @property
-    def unread(self) -> int:
-        """Places at the far end that no window reaches."""
-        return self.padded - self.span - (self.places - 1) * self.stride
-
-    @property
-    def formula(self) -> str:
-        """The number of places in LaTeX."""
-        above = rf"{self.size} + 2 \cdot {self.padding} - {self.dilation} \cdot ({self.side} - 1) - 1"
-        return rf"\left\lfloor \frac{{{above}}}{{{self.stride}}} \right\rfloor + 1 = {self.places}"
-
 
 class Question(lessons.Question):
     """A convolutional layer on a signal or an image."""
@@ -66,7 +58,7 @@ class Question(lessons.Question):
     shape: tuple[Size, ...] = (28, 28, 3)
     """Of the input, channels last: [length, channels] or [height, width, channels]."""
     kernel: Size | tuple[Size, ...] = 4
-    """Side of a filter, one for all axes or one per axis; its channels may be written too, as in [4, 4, 3]."""
+    """Side of a filter, one for all axes or one per axis; its channels may be written too: [4, 4, 3]."""
     filters: Size = 8
     stride: Size | tuple[Size, ...] = 2
     padding: Padding | tuple[Padding, ...] = 0
@@ -75,7 +67,7 @@ class Question(lessons.Question):
     bias: bool = True
 
     @model_validator(mode="after")
-    def _fits(self) -> Self:
+    def _has_room(self) -> Self:
         if len(self.shape) not in (2, 3):
             needs = "it needs [length, channels] or [height, width, channels]"
             raise ValueError(f"shape has {len(self.shape)} entries: {needs}")
@@ -107,65 +99,55 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     """Weights, biases, places along each axis, output."""
     axes, channels, filters = question.axes, question.shape[-1], question.filters
     sides, places = [axis.side for axis in axes], [axis.places for axis in axes]
-    window = math.prod(sides)
-    weights, biases = filters * window * channels, filters * question.bias
-    yield Step(
-        says=f"A filter looks at {_times(sides)} places of each channel ({channels}) and has a weight for each of the "
-        f"{window * channels} numbers it sees. The {filters} filters share nothing.",
-        formula=rf"\underbrace{{{filters}}}_{{\text{{filters}}}} \cdot \underbrace{{{window}}}_{{\text{{places}}}} "
-        rf"\cdot \underbrace{{{channels}}}_{{\text{{channels}}}} = {weights}",
-        value=weights,
+    window, biases = math.prod(sides), filters * question.bias
+    weights, output = filters * window * channels, [*places, filters]
+    board = Board(weights=weights, biases=biases, parameters=weights + biases, output=output)
+    board |= {"filters": filters, "window": window, "channels": channels, "seen": window * channels}
+    board |= {"sides": _times(sides), "places": _times(places), "shape": r" \times ".join(map(str, output))}
+    board["unread"] = _times([(axis.padded - axis.span) % axis.stride for axis in axes])
+    board |= {"flat": filters * window + biases, "outputs": math.prod(output)}
+    yield board.step(
+        "A filter looks at <sides> places of each channel (<channels>) and has a weight for each of the "
+        "<seen> numbers it sees. The <filters> filters share nothing.",
+        r"\underbrace{<filters>}_{\text{filters}} \cdot \underbrace{<window>}_{\text{places}} \cdot "
+        r"\underbrace{<channels>}_{\text{channels}} = <weights>",
     )
-    yield Step(
-        says=f"A filter adds the same bias at all places of its output, so there are {biases} biases. "
-        f"Forgetting that a filter spans all channels would give {filters * window + biases} parameters.",
-        formula=f"{weights} + {biases} = {weights + biases}",
-        value=weights + biases,
+    yield board.step(
+        "A filter adds the same bias at all places of its output, so there are <biases> biases. Forgetting "
+        "that a filter spans all channels would give <flat> parameters.",
+        "<weights> + <biases> = <parameters>",
     )
-    yield Step(
-        says="Along an axis the first window starts at the first place and each next one a stride further, as long as "
-        f"it fits: {_times(places)} windows; {_times([axis.unread for axis in axes])} places at the end stay unread.",
-        formula=r" \qquad ".join(axis.formula for axis in axes),
-        value=places,
-        figure=_coverage(axes),
+    formulas = [Board(axis._asdict(), places=axis.places).step("", PLACES).formula for axis in axes]
+    yield board.step(
+        "Along an axis the first window starts at the first place and each next one a stride further, as "
+        "long as it fits: <places> windows; <unread> places at the end stay unread.",
+        r" \qquad ".join(formulas),
+        places,
+        _coverage(axes),
     )
-    yield Step(
-        says=f"Every filter gives one such map; the {filters} maps are the channels of the output. A larger input "
-        f"makes the {math.prod(places) * filters} outputs more, not the {weights + biases} parameters.",
-        formula=r" \times ".join(map(str, [*places, filters])),
-        value=[*places, filters],
+    yield board.step(
+        "Every filter gives one such map; the <filters> maps are the channels of the output. A larger input "
+        "makes the <outputs> outputs more, not the <parameters> parameters.",
+        "<shape>",
+        "output",
     )
-    fields = {"weights": weights, "biases": biases, "parameters": weights + biases, "output": [*places, filters]}
-    yield Answer(fields=fields)
+    yield Answer(fields=board.pick("weights biases parameters output"))
 
 
 def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     """The layer itself, without memory for its numbers, and the window slid along each axis."""
-    import torch
-
     *sizes, channels = question.shape
-    _, sides, strides, paddings, dilations = zip(*question.axes, strict=True)
-    layer = (torch.nn.Conv1d if len(sizes) == 1 else torch.nn.Conv2d)(
-        channels,
-        question.filters,
-        sides,
-        strides,
-        paddings,
-        dilations,
-        bias=question.bias,
-        device="meta",  # shapes without memory
-    )
+    _, *settings = zip(*question.axes, strict=True)  # sides, strides, paddings, dilations
+    convolution: Any = torch.nn.Conv1d if len(sizes) == 1 else torch.nn.Conv2d
+    layer = convolution(channels, question.filters, *settings, bias=question.bias, device="meta")
     filters, *places = layer(torch.empty(1, channels, *sizes, device="meta")).shape[1:]
     counts = {name: parameter.numel() for name, parameter in layer.named_parameters()}
-    found = {
-        "weights": counts["weight"],
-        "biases": counts.get("bias", 0),
-        "parameters": sum(counts.values()),
-        "output": [*places, filters],
-    }
-    yield agree("parameters and output shape", f"torch.nn.{type(layer).__name__}", answer.fields, found)
+    found = {"weights": counts["weight"], "biases": counts.get("bias", 0), "output": [*places, filters]}
+    found["parameters"] = sum(counts.values())
+    yield agree("parameters and output shape", f"torch.nn.{type(layer).__name__}", answer, found)
     starts = [
-        sum(start + axis.span <= axis.padded for start in range(0, axis.padded, axis.stride)) for axis in question.axes
+        sum(start + axis.span <= axis.padded for start in range(0, axis.padded, axis.stride))
+        for axis in question.axes
     ]
     yield agree("places of the output", "sliding the window", answer["output"][:-1], starts)
 
@@ -174,12 +156,13 @@ def _coverage(axes: Sequence[Axis]) -> Heatmap | None:
     """How many windows read each place."""
     if max(axis.size for axis in axes) > LARGEST_FIGURE:
         return None
-    counts = [[1], *map(_reads, axes)][-2:]
-    values = tuple(tuple(float(row * column) for column in counts[1]) for row in counts[0])
-    return Heatmap(title="How many windows read each place", values=values, numbers=len(counts[1]) <= 16)
+    rows, columns = [[1], *map(_reads, axes)][-2:]
+    values = [[row * column for column in columns] for row in rows]
+    return heatmap("How many windows read each place", values, (), (), numbers=len(columns) <= 16)
 
 
 def _reads(axis: Axis) -> list[int]:
+    """How many windows read each place along one axis."""
     read = [n * axis.stride + k * axis.dilation for n in range(axis.places) for k in range(axis.side)]
     return [read.count(place + axis.padding) for place in range(axis.size)]
 

@@ -1,32 +1,33 @@
 r"""Why 56 plain layers train worse than 20, and what residual connections and normalisation change.
 
-A layer is $h' = W \mathrm{relu}(h)$ (plain), with LayerNorm before the relu (normalised), with $h$ added (residual), or
-both; $W_{ij} \sim N(0, c/D)$, where the gain c is 1/3 for nn.Linear's own start and 2 for that of He et al. (2015).
-Shapes: B samples, D width, K classes.
-"""
+A layer is $h' = W \mathrm{relu}(h)$ (plain), with LayerNorm before the relu (normalised), with $h$ added
+(residual), or both; $W_{ij} \sim N(0, c/D)$, where the gain c is 1/3 for nn.Linear's own start and 2 for that
+of He et al. (2015). Shapes: B samples, D width, K classes."""
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import lru_cache
 from math import exp, inf, log, log10, pi, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple, Self
 
+import numpy as np
+import torch
 from pydantic import Field, model_validator
+from scipy.integrate import quad
+from torch import Tensor
+from torch.nn import functional
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Bars, Panels
 from vitruvius.core.config import Ints
-from vitruvius.lessons import Answer, Exact, Proof, Step
-from vitruvius.lessons._board import matrix, number
-from vitruvius.lessons._curves import curves
-from vitruvius.lessons._deep_nets import CLASSES, HAS_NORM, HAS_SKIP, SAMPLES, Net, Run, by_hand, trained
+from vitruvius.lessons import Answer, Board, Exact, Proof, Step
+from vitruvius.lessons._figures import curves
 from vitruvius.lessons._proofs import agree, holds, leaves
-
-if TYPE_CHECKING:
-    pass
+from vitruvius.lessons._tensors import Array, softmax
 
 SUBJECT = "training"
 KINDS = ("plain", "residual", "normalised", "both")
+SAMPLES, CLASSES, EPS, DIVERGED = 64, 4, 1e-5, 1e6
 
 
 class Question(lessons.Question):
@@ -41,7 +42,7 @@ class Question(lessons.Question):
     seed: int = Field(0, ge=0)
 
     @model_validator(mode="after")
-    def _fits(self) -> "Question":
+    def _can_be_trained(self) -> Self:
         if not self.depths or not 2 <= min(self.depths) <= max(self.depths) <= 100:
             raise ValueError(f"depths has {list(self.depths)}, it needs numbers of layers from 2 to 100")
         if not Fraction(1, 100) <= self.gain <= 4:
@@ -52,37 +53,100 @@ class Question(lessons.Question):
         return self
 
 
+class Net(NamedTuple):
+    """A stack of relu layers."""
+
+    question: Question
+    kind: str
+    depth: int
+
+    @property
+    def parts(self) -> tuple[Question, bool, bool]:
+        """The question, and whether the layers have skips and norms."""
+        return self.question, self.kind in ("residual", "both"), self.kind in ("normalised", "both")
+
+
+class Run(NamedTuple):
+    """What a network shows before and after its training."""
+
+    sizes: list[float]  # of the gradient at each layer's output, that of the last being 1
+    loss: float | None  # after training, None if it diverged
+    cosine: float  # mean over pairs of samples, of the last layer's outputs before training
+
+
+Runs = dict[str, dict[str, Any]]
+"""Something of each kind of network and each depth."""
+
+
 def solve(question: Question) -> Iterator[Step | Answer]:
-    """How a gradient changes per layer by theory, measured in fresh networks, and what training makes of it."""
+    """How a gradient changes per layer, by theory and measured in fresh networks, and what training does."""
     half, deepest = question.gain / 2, str(max(question.depths))
-    yield Step(
-        says=f"Follow the gradient back through one layer: W multiplies its squared length by c = {question.gain}, the "
-        f"relu halves it. A plain layer passes on {half} of it, a skip adds 1, and a norm divides by the variance that "
-        "the layer before made, the same c/2. With both, the stream grows with every layer and the branch counts less.",
-        formula=rf"\text{{plain: }} \frac{{c}}{{2}} = {number(half)}, \quad "
-        rf"\text{{residual: }} 1 + \frac{{c}}{{2}} = {number(1 + half)}, \quad "
+    board = Board(vars(question), half=half, more=1 + half, deepest=deepest)
+    yield board.step(
+        "Follow the gradient back through one layer: W multiplies its squared length by c = <gain>, the relu "
+        "halves it. A plain layer passes on <half> of it, a skip adds 1, and a norm divides by the variance "
+        "that the layer before made, the same c/2. With both, the stream grows with every layer and the "
+        "branch counts less.",
+        r"\text{plain: } \frac{c}{2} = <half>, \quad \text{residual: } 1 + \frac{c}{2} = <more>, \quad "
         r"\text{normalised: } \frac{c/2}{c/2} = 1, \quad \text{both, at layer } l: 1 + \frac{c/2}{1 + l c/2}",
-        value={"plain": half, "residual": 1 + half, "normalised": Fraction(1)},
+        {"plain": half, "residual": 1 + half, "normalised": Fraction(1)},
     )
-    theory, runs = _each(question, _theory), _each(question, trained)
-    measured = _part(runs, "sizes")
-    first = (f"{kind} {theory[kind][deepest][0]:.2g} and {measured[kind][deepest][0]:.2g}" for kind in KINDS)
-    yield Step(
-        says=f"Size of the gradient at the first of {deepest} layers relative to the last, by theory (infinite width) "
-        f"and measured (width {question.width}): {'; '.join(first)}.",
-        formula=rf"\left( \frac{{c}}{{2}} \right)^{{({deepest} - 1)/2}} = {number(theory['plain'][deepest][0])}",
-        value={"theory": theory, "measured": measured},
-        figure=_figure(theory, measured, deepest),
+    theory, runs = _each(question, _theory), _each(question, _trained)
+    measured, loss = _part(runs, "sizes"), _part(runs, "loss")
+    pairs = [(kind, theory[kind][deepest][0], measured[kind][deepest][0]) for kind in KINDS]
+    board |= {"first": "; ".join(f"{kind} {ideal:.2g} and {found:.2g}" for kind, ideal, found in pairs)}
+    board |= {"theory": theory, "measured": measured, "loss": loss, "plain": pairs[0][1]}
+    layers, ways = range(1, int(deepest) + 1), {"Theory": theory, "Measured": measured}
+    panels = tuple(
+        curves(name, {kind: sizes[kind][deepest] for kind in KINDS}, layers, ("layer", "size"), log="y")
+        for name, sizes in ways.items()
     )
-    losses = _part(runs, "loss")
-    yield _loss_step(question, losses)
-    yield _not_only_size(question, runs)
-    yield Answer(fields={"theory": theory, "measured": measured, "loss": losses})
+    yield board.step(
+        "Size of the gradient at the first of <deepest> layers relative to the last, by theory (infinite "
+        "width) and measured (width <width>): <first>.",
+        r"\left( \frac{c}{2} \right)^{(<deepest> - 1)/2} = <plain>",
+        "theory measured",
+        Panels(title=f"Gradient in {deepest} layers", figures=panels),
+    )
+    yield from _training_steps(question, board, runs)
+    yield Answer(fields=board.pick("theory measured loss"))
+
+
+def _training_steps(question: Question, board: Board, runs: Runs) -> Iterator[Step]:
+    losses = board["loss"].items()
+    bars = {f"{kind} {depth}": loss or 0.0 for kind, row in losses for depth, loss in row.items()}
+    rows = [["layers", *runs["plain"]], *([kind, *map(_shown, row.values())] for kind, row in losses)]
+    names, heights = tuple(bars), tuple(bars.values())
+    board |= {"samples": SAMPLES, "classes": CLASSES, "guess": log(CLASSES)}
+    board["rows"] = [[rf"\mathrm{{{cell}}}" for cell in row] for row in rows]
+    yield board.step(
+        "Training loss after <steps> steps at rate <rate:g> on <samples> samples of <classes> classes, by "
+        "depth; guessing costs <guess:.4g>.",
+        "<rows>",
+        "loss",
+        Bars(title="Training loss", names=names, values=heights, y_label="loss (0: diverged)"),
+    )
+    strong = question.model_copy(update={"gain": Fraction(2)})
+    he = {depth: _trained(Net(strong, "plain", int(depth))) for depth in runs["residual"]}
+    board["told"] = "; ".join(
+        f"{depth} layers: size {he[depth].sizes[0]:.2g}, loss {_shown(he[depth].loss)} against "
+        f"{_shown(rival.loss)}"
+        for depth, rival in runs["residual"].items()
+    )
+    board["alike"] = ", ".join(f"{kind} {list(row.values())[-1].cosine:.4g}" for kind, row in runs.items())
+    yield board.step(
+        "To stop at 'dying gradients' is the common mistake: plain layers started with gain 2 keep the "
+        "gradient's size and still learn less than residual ones (<told>). The other half: without skips all "
+        "inputs end up alike (mean cosine of two samples' last outputs: <alike>), so the gradient is there "
+        "but cannot tell them apart. A skip keeps the size and the differences, and a norm inside its branch "
+        "tames the growth.",
+        value={depth: {"size": run.sizes[0], "loss": run.loss} for depth, run in he.items()},
+    )
 
 
 def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     """Gaussian integrals layer by layer, and all networks again with hand-written backward passes."""
-    found, integrals = _each(question, by_hand), _each(question, _integrated)
+    found, integrals = _each(question, _by_hand), _each(question, _integrated)
     yield agree("theory", "Gaussian integrals, layer by layer", _logs(answer["theory"]), _logs(integrals))
     sizes = _logs(_part(found, "sizes"))
     yield agree("measured", "backward pass written by hand", _logs(answer["measured"]), sizes)
@@ -90,26 +154,23 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     depth = str(max(question.depths))
     for kind in KINDS:
         apart = abs(log(max(answer["measured"][kind][depth][0], 1e-300) / answer["theory"][kind][depth][0]))
-        limit = 1 + 2 * sqrt(5 * int(depth) / question.width)  # the spread of one draw grows with depth / width
+        # the spread of one draw grows with depth / width
+        limit = 1 + 2 * sqrt(5 * int(depth) / question.width)
         detail = f"off by a factor of {exp(apart):.3g} over {depth} layers, at most {exp(limit):.3g} allowed"
         yield holds(f"theory fits, {kind}", "one draw of weights", apart <= limit, detail)
 
 
-def _net(question: Question, kind: str, depth: int) -> Net:
-    return Net(kind, depth, question.width, question.gain, question.steps, question.rate, question.seed)
+def _each(question: Question, work: Callable[[Net], Any]) -> Runs:
+    return {kind: {str(d): work(Net(question, kind, d)) for d in question.depths} for kind in KINDS}
 
 
-def _each(question: Question, work: Callable[[Net], Any]) -> dict[str, dict[str, Any]]:
-    return {kind: {str(depth): work(_net(question, kind, depth)) for depth in question.depths} for kind in KINDS}
-
-
-def _part(runs: dict[str, dict[str, Run]], name: str) -> dict[str, dict[str, Any]]:
+def _part(runs: Runs, name: str) -> Runs:
     return {kind: {depth: getattr(run, name) for depth, run in row.items()} for kind, row in runs.items()}
 
 
 def _theory(net: Net) -> list[float]:
     """The gradient's size at the output of each layer, that of the last being 1, for infinite width."""
-    half = float(net.gain) / 2
+    half = float(net.question.gain) / 2
     if net.kind == "both":  # the mean square of the stream is 1 + l c/2
         return [sqrt((1 + net.depth * half) / (1 + layer * half)) for layer in range(1, net.depth + 1)]
     factor = {"plain": half, "residual": 1 + half, "normalised": 1.0}[net.kind]
@@ -120,59 +181,91 @@ def _shown(loss: float | None) -> str:
     return "diverged" if loss is None else f"{loss:.4g}"
 
 
-def _figure(theory: Any, measured: Any, depth: str) -> Panels:
-    layers, panels = range(1, int(depth) + 1), []
-    for name, sizes in (("theory", theory), ("measured", measured)):
-        named = {kind: sizes[kind][depth] for kind in KINDS}
-        panels.append(curves(f"{name.capitalize()}", named, layers, ("layer", "size"), log="y"))
-    return Panels(title=f"Gradient in {depth} layers", figures=tuple(panels))
+def _start(net: Net) -> tuple[Array, Array, list[Array]]:
+    """Normalised samples of noisy classes, their labels, and all weights, the head last."""
+    asked = net.question
+    draw, width = np.random.default_rng(asked.seed), asked.width
+    labels = np.arange(SAMPLES) % CLASSES
+    x_BD = draw.normal(size=(CLASSES, width))[labels] + draw.normal(size=(SAMPLES, width))
+    x_BD = (x_BD - x_BD.mean(1, keepdims=True)) / x_BD.std(1, keepdims=True)
+    layers = [draw.normal(size=(width, width)) * sqrt(asked.gain / width) for _ in range(net.depth)]
+    return x_BD, labels, [*layers, draw.normal(size=(CLASSES, width)) / sqrt(width)]
 
 
-def _loss_step(question: Question, losses: dict[str, dict[str, float | None]]) -> Step:
-    named = {f"{kind} {depth}": loss for kind, line in losses.items() for depth, loss in line.items()}
-    rows = [["layers", *map(str, question.depths)]]
-    rows += [[kind, *map(_shown, line.values())] for kind, line in losses.items()]
-    heights = tuple(loss or 0.0 for loss in named.values())
-    return Step(
-        says=f"Training loss after {question.steps} steps at rate {question.rate:g} on {SAMPLES} samples of {CLASSES} "
-        f"classes, by depth; guessing costs {log(CLASSES):.4g}.",
-        formula=matrix([[rf"\mathrm{{{cell}}}" for cell in line] for line in rows]),
-        value=losses,
-        figure=Bars(title="Training loss", names=tuple(named), values=heights, y_label="loss (0: diverged)"),
-    )
+@lru_cache(maxsize=16)
+def _trained(net: Net) -> Run:
+    """The training by autograd."""
+    (asked, skip, norm), (x, y, start) = net.parts, _start(net)
+    x_BD, y_B, weights = torch.tensor(x), torch.tensor(y), [torch.tensor(w).requires_grad_() for w in start]
+
+    def forward() -> tuple[Tensor, list[Tensor]]:
+        streams = [x_BD]
+        for w_DD in weights[:-1]:
+            h = functional.layer_norm(streams[-1], x_BD.shape[1:], eps=EPS) if norm else streams[-1]
+            branch = h.relu() @ w_DD.T
+            streams.append(streams[-1] + branch if skip else branch)
+        return functional.cross_entropy(streams[-1] @ weights[-1].T, y_B), streams[1:]
+
+    loss, streams = forward()
+    sizes = [grad.norm().item() for grad in torch.autograd.grad(loss, streams, retain_graph=True)]
+    unit = streams[-1].detach() / streams[-1].detach().norm(dim=1, keepdim=True)
+    cosine = ((unit @ unit.T).sum().item() - SAMPLES) / (SAMPLES * (SAMPLES - 1))
+    for _ in range(asked.steps):
+        for weight, grad in zip(weights, torch.autograd.grad(loss, weights), strict=True):
+            weight.data -= asked.rate * grad
+        loss = forward()[0]
+        if not loss.item() < DIVERGED:
+            break
+    return Run([size / sizes[-1] for size in sizes], loss.item() if loss.item() < DIVERGED else None, cosine)
 
 
-def _not_only_size(question: Question, runs: dict[str, dict[str, Run]]) -> Step:
-    strong = question.model_copy(update={"gain": Fraction(2)})
-    he = {depth: trained(_net(strong, "plain", int(depth))) for depth in runs["residual"]}
-    rival = {depth: _shown(run.loss) for depth, run in runs["residual"].items()}
-    told = "; ".join(
-        f"{depth} layers: size {run.sizes[0]:.2g}, loss {_shown(run.loss)} against {rival[depth]}"
-        for depth, run in he.items()
-    )
-    alike = ", ".join(f"{kind} {list(row.values())[-1].cosine:.4g}" for kind, row in runs.items())
-    return Step(
-        says="To stop at 'dying gradients' is the common mistake: plain layers started with gain 2 keep the gradient's "
-        f"size and still learn less than residual ones ({told}). The other half: without skips all inputs end up "
-        f"alike (mean cosine of two samples' last outputs: {alike}), so the gradient is there but cannot tell them "
-        "apart. A skip keeps the size and the differences, and a norm inside its branch tames the growth.",
-        value={depth: {"size": run.sizes[0], "loss": run.loss} for depth, run in he.items()},
-    )
+@lru_cache(maxsize=16)
+def _by_hand(net: Net) -> Run:
+    """The same training with every derivative written out."""
+    (asked, skip, norm), (x_BD, y_B, weights) = net.parts, _start(net)
+    wanted_BK, sizes = np.eye(CLASSES)[y_B], list[float]()
+    for step in range(asked.steps + 1):
+        stream, kept = x_BD, []
+        for w_DD in weights[:-1]:
+            deviation = np.sqrt(stream.var(1, keepdims=True) + EPS) if norm else 1.0
+            normed = (stream - stream.mean(1, keepdims=True)) / deviation if norm else stream
+            kept.append((normed, deviation))
+            stream = np.maximum(normed, 0) @ w_DD.T + (stream if skip else 0)
+        logits_BK = stream @ weights[-1].T
+        logits_BK -= logits_BK.max(1, keepdims=True)
+        losses_BK = np.log(np.exp(logits_BK).sum(1, keepdims=True)) - logits_BK
+        loss = float((wanted_BK * losses_BK).sum() / SAMPLES)
+        if step == asked.steps or (step and not loss < DIVERGED):
+            break
+        error_BK = (softmax(logits_BK) - wanted_BK) / SAMPLES
+        back_BD = error_BK @ weights[-1]
+        updates = [error_BK.T @ stream]
+        for w_DD, (normed, deviation) in zip(weights[-2::-1], kept[::-1], strict=True):
+            if step == 0:
+                sizes.insert(0, float(np.linalg.norm(back_BD)))
+            updates.insert(0, back_BD.T @ np.maximum(normed, 0))
+            inner = (back_BD @ w_DD) * (normed > 0)
+            if norm:
+                along = normed * (inner * normed).mean(1, keepdims=True)
+                inner = (inner - inner.mean(1, keepdims=True) - along) / deviation
+            back_BD = inner + (back_BD if skip else 0)
+        weights = [w - asked.rate * update for w, update in zip(weights, updates, strict=True)]
+    return Run([size / sizes[-1] for size in sizes], loss if loss < DIVERGED else None, 0.0)
 
 
 @lru_cache(maxsize=16)
 def _integrated(net: Net) -> list[float]:
     """The gradient's size layer by layer, with the mean squares of relu and of its slope as integrals."""
-    from scipy.integrate import quad
 
     def mean(value: Any) -> float:
         return float(quad(lambda z: value(z) * exp(-z * z / 2) / sqrt(2 * pi), 0, inf)[0])
 
-    forward, backward = float(net.gain) * mean(lambda z: z * z), float(net.gain) * mean(lambda z: 1.0)
+    asked, skip, norm = net.parts
+    forward, backward = (float(asked.gain) * mean(square) for square in (lambda z: z * z, lambda z: 1.0))
     square, factors = 1.0, []
     for _ in range(net.depth):
-        grown = forward * (1 if net.kind in HAS_NORM else square) + (square if net.kind in HAS_SKIP else 0)
-        factors.append(backward / (grown if net.kind in HAS_NORM else 1) + (1 if net.kind in HAS_SKIP else 0))
+        grown = forward * (1 if norm else square) + (square if skip else 0)
+        factors.append(backward / (grown if norm else 1) + (1 if skip else 0))
         square = grown
     sizes = [1.0]
     for factor in factors[-2::-1]:

@@ -13,7 +13,8 @@ from pydantic import model_validator
 from vitruvius import lessons
 from vitruvius.core.blocks import TransportPlan
 from vitruvius.lessons import Answer, Exact, Proof, Step, Vector, _board, exact
-from vitruvius.lessons._exact import Number, root, short
+from vitruvius.lessons._board import short
+from vitruvius.lessons._exact import Number, root
 from vitruvius.lessons._proofs import agree, holds
 from vitruvius.lessons._transport import (
     SLACK,

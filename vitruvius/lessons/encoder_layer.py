@@ -60,8 +60,8 @@ class Question(lessons.Question):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        width, heads, head_dim, hidden = self.sizes
-        if min(self.sizes) < 1 or max(len(self.x), *self.sizes) > LARGEST:
+        width, heads, head_dim, hidden = self.dims
+        if min(self.dims) < 1 or max(len(self.x), *self.dims) > LARGEST:
             has = f"{len(self.x)} tokens, width {width}, {heads} heads of {head_dim}, {hidden} hidden units"
             raise ValueError(f"the layer has {has}: it needs rows of one length, 1 to {LARGEST} of each")
         shapes: dict[str, tuple[int, ...]] = {"x": (len(self.x), width), "w_o": (heads * head_dim, width)}
@@ -75,7 +75,7 @@ class Question(lessons.Question):
         return self
 
     @property
-    def sizes(self) -> tuple[int, int, int, int]:
+    def dims(self) -> tuple[int, int, int, int]:
         """D, H, E and M."""
         return _shape(self.x)[-1], len(self.w_q), _shape(self.w_q)[-1], _shape(self.w_1)[-1]
 
@@ -84,7 +84,7 @@ class Question(lessons.Question):
         value = getattr(self, field)
         if value is not None:
             return np.array(value, float)
-        return np.full(self.sizes[3 if field == "b_1" else 0], float(field.startswith("gain")))
+        return np.full(self.dims[3 if field == "b_1" else 0], float(field.startswith("gain")))
 
 
 class Run(NamedTuple):
@@ -124,7 +124,7 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
 
 
 def _attention_steps(question: Question, run: Run) -> Iterator[Step]:
-    token, (width, heads, head_dim, _) = run.x_ND[0], question.sizes
+    token, (width, heads, head_dim, _) = run.x_ND[0], question.dims
     yield Step(
         says="Layer norm looks at one token at a time: take its mean off and divide by its deviation. The first token "
         f"has mean {token.mean():.6g} and variance {token.var():.6g}, a sum over {width} entries divided by {width}.",
@@ -201,7 +201,7 @@ def _our_layer(question: Question) -> "EncoderLayer":
     from vitruvius.arch.arch import Arch
     from vitruvius.nn.vit import EncoderLayer
 
-    width, heads, head_dim, hidden = question.sizes
+    width, heads, head_dim, hidden = question.dims
     sizes = {"width": width, "depth": 1, "heads": heads, "head_dim": head_dim, "mlp": hidden}
     arch = Arch(**sizes, norm_eps=float(question.eps), activation=question.activation)
     layer = EncoderLayer(arch, arch.layers[0]).double().eval()
@@ -218,7 +218,7 @@ def _our_layer(question: Question) -> "EncoderLayer":
 def _torch_layer(question: Question, ours: "EncoderLayer") -> "nn.Module":
     import torch
 
-    width, heads, _, hidden = question.sizes
+    width, heads, _, hidden = question.dims
     theirs = torch.nn.TransformerEncoderLayer(
         width, heads, hidden, 0.0, question.activation, float(question.eps), batch_first=True, norm_first=True
     ).double()

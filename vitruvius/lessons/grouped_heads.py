@@ -47,14 +47,14 @@ class Question(lessons.Question):
         return self
 
     @property
-    def sizes(self) -> tuple[int, int, int, int]:
+    def dims(self) -> tuple[int, int, int, int]:
         """N, D, H and K."""
         return len(self.x), len(self.x[0]), len(self.patterns), len(self.patterns[0])
 
 
 def solve(question: Question) -> Iterator[Step | Answer]:
     """What a head mixes, the same as a convolution, and what both cost."""
-    _, width, heads, taps = question.sizes
+    _, width, heads, taps = question.dims
     share = width // heads
     attention = [_attention(question, pattern) for pattern in question.patterns]
     yield Step(
@@ -100,7 +100,7 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     from vitruvius import kernels
     from vitruvius.nn.attention import MultiHeadAttention
 
-    tokens, width, heads, taps = question.sizes
+    tokens, width, heads, taps = question.dims
     x = torch.tensor(question.x, dtype=torch.float64)
     patterns = torch.tensor(question.patterns, dtype=torch.float64)
     convolved = _grouped(x, patterns)
@@ -135,7 +135,7 @@ def _attention(question: Question, pattern: Any) -> list[list[Fraction]]:
 
 def _self_weight(question: Question, factor: int) -> float:
     """What a head over the first share of channels, with queries and keys as they are, gives the first token."""
-    share = question.sizes[1] // question.sizes[2]
+    share = question.dims[1] // question.dims[2]
     tokens = [[factor * float(value) for value in row[:share]] for row in question.x]
     scores = [sum(a * b for a, b in zip(tokens[0], token, strict=True)) / share**0.5 for token in tokens]
     powers = [math.exp(score - max(scores)) for score in scores]
@@ -144,7 +144,7 @@ def _self_weight(question: Question, factor: int) -> float:
 
 def _mixed(question: Question, attention: list[list[list[Fraction]]]) -> list[list[Fraction]]:
     """Each head's weights applied to its share of the channels."""
-    _, width, heads, _ = question.sizes
+    _, width, heads, _ = question.dims
     columns = list(zip(*question.x, strict=True))
     return [
         [

@@ -15,10 +15,10 @@ from pydantic import Field, model_validator
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Heatmap
-from vitruvius.lessons import Answer, Matrix, Proof, Step, Vector, _counting, _shapes, exact
+from vitruvius.lessons import Answer, Matrix, Proof, Step, Vector, _shapes, _tensors, exact
 from vitruvius.lessons._board import matrix, number
-from vitruvius.lessons._curves import curves
 from vitruvius.lessons._exact import worth
+from vitruvius.lessons._figures import curves
 from vitruvius.lessons._proofs import agree, holds
 from vitruvius.lessons._tensors import attend, tensor
 
@@ -238,7 +238,7 @@ def _counted(kernel: str, n: int, d: int) -> dict[str, dict[str, int]]:
         return sums[:, :-1] / sums[:, -1:]
 
     routes = {"softmax": lambda: ((leaf(d) @ leaf(d).T) * d**-0.5).softmax(-1) @ leaf(d), "features": features}
-    counters = {"multiply_adds": _counting.multiply_adds, "kept": _counting.kept}
+    counters = {"multiply_adds": _tensors.multiply_adds, "kept": _tensors.kept}
     return {field: {name: count(route) for name, route in routes.items()} for field, count in counters.items()}
 
 

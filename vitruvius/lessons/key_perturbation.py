@@ -14,8 +14,8 @@ from pydantic import Field, model_validator
 
 from vitruvius import lessons
 from vitruvius.lessons import Answer, Exact, Matrix, Proof, Step, Vector, _board, _shapes, exact
-from vitruvius.lessons._curves import curves
-from vitruvius.lessons._exact import listed
+from vitruvius.lessons._board import short
+from vitruvius.lessons._figures import curves
 from vitruvius.lessons._proofs import agree, within
 from vitruvius.lessons._tensors import tensor
 
@@ -216,7 +216,7 @@ def _slope_step(state: State, weight: float, slope_nt: "Array") -> Step:
 def _exact_step(shift_n: "Array", after_nt: "Array", first_nt: "Array") -> Step:
     off = np.linalg.norm(after_nt - first_nt, axis=1).max()
     return Step(
-        says=f"Here the scores shift by {listed(shift_n.tolist())} for the queries in turn. The exact weight is a "
+        says=f"Here the scores shift by {short(shift_n.tolist())} for the queries in turn. The exact weight is a "
         f"logistic function of the shift; the first order is off by {off:.4g}.",
         formula=rf"w' = \frac{{w e^\delta}}{{1 - w + w e^\delta}}, \qquad h' = {_board.column(after_nt[0])} \approx "
         + _board.column(first_nt[0]),

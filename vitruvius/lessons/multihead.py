@@ -13,7 +13,8 @@ from pydantic import model_validator
 from vitruvius import lessons
 from vitruvius.core.blocks import Heatmap
 from vitruvius.lessons import Answer, Matrix, Proof, Step, _board, _shapes, _tensors
-from vitruvius.lessons._exact import listed, product, root, softmax
+from vitruvius.lessons._board import short
+from vitruvius.lessons._exact import product, root, softmax
 from vitruvius.lessons._layout import Layout, Rows, times, turned, written
 from vitruvius.lessons._proofs import agree
 
@@ -197,7 +198,7 @@ def _head_steps(question: Question, head: Head, index: int) -> Iterator[Step]:
         numbers = times(question.layout, _board.matrix(matrix), weights)
         lines.append(rf"{letter}_{i} = {names} = {numbers} = {written(question.layout, result)}")
     yield Step(
-        says=f"Head {i}: queries, keys and values, one of each per token; the first query is {listed(head.q[0])}.",
+        says=f"Head {i}: queries, keys and values, one of each per token; the first query is {short(head.q[0])}.",
         formula=r" \quad ".join(lines),
         value={"q": head.q, "k": head.k, "v": head.v},
     )
@@ -230,8 +231,8 @@ def _scaling_step(heads: list[Head]) -> Step:
         for power in (0.5, 0.0)
     )
     return Step(
-        says=f"What the division is for: the largest weights of the heads are {listed(scaled)} with it and "
-        f"{listed(plain)} without. The common mistake is to leave it out, or to divide by the root of the token's "
+        says=f"What the division is for: the largest weights of the heads are {short(scaled)} with it and "
+        f"{short(plain)} without. The common mistake is to leave it out, or to divide by the root of the token's "
         "width instead of the key's.",
         value={"with": scaled, "without": plain},
     )

@@ -1,24 +1,22 @@
 r"""Batch, layer and instance normalisation: the same mean and variance over different axes of one tensor.
 
 Axes: 0 batch (N samples), 1 channels (C), 2 features (F). The variance divides by the number of values, as
-normalisation layers do, not by that number minus one.
-"""
+normalisation layers do, not by that number minus one."""
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
+import sympy
+import torch
 from pydantic import model_validator
+from torch import Tensor, nn
 
 from vitruvius import lessons
-from vitruvius.core.blocks import Heatmap
-from vitruvius.lessons import Answer, Exact, Matrix, Proof, Step, _board, exact
+from vitruvius.lessons import Answer, Board, Exact, Matrix, Proof, Step, exact
+from vitruvius.lessons._figures import heatmap
 from vitruvius.lessons._proofs import agree
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    Array = np.ndarray[Any, Any]
+from vitruvius.lessons._tensors import Array, tensor
 
 SUBJECT = "training"
 LARGEST = 4096
@@ -31,7 +29,8 @@ KEPT = {"batch": "channel", "layer": "sample", "instance": "sample and channel"}
 class Question(lessons.Question):
     """A tensor of shape (batch, channels, features)."""
 
-    tensor: tuple[Matrix, ...] = exact(
+    limits = {"N": (1, LARGEST), "C": (1, LARGEST), "F": (2, LARGEST)}
+    tensor: Annotated[tuple[Matrix, ...], "N C F"] = exact(
         (((4, 3, 2), (1, 4, 3)), ((3, 4, 1), (4, 2, 2)), ((3, 2, 3), (4, 1, 2)), ((1, 1, 3), (4, 1, 2)))
     )
     eps: Exact = exact(0)
@@ -39,12 +38,7 @@ class Question(lessons.Question):
 
     @model_validator(mode="after")
     def _can_be_normalised(self) -> Self:
-        channels = {len(sample) for sample in self.tensor}
-        features = {len(row) for sample in self.tensor for row in sample}
-        if len(channels) != 1 or len(features) != 1 or max(features) < 2:
-            has = f"{sorted(channels)} channels and {sorted(features)} features"
-            raise ValueError(f"tensor has samples of {has}: all need the same numbers, and at least 2 features")
-        if len(self.tensor) * max(channels) * max(features) > LARGEST:
+        if np.prod(list(self.sizes.values())) > LARGEST:
             raise ValueError(f"tensor has more than {LARGEST} values")
         if self.eps < 0:
             raise ValueError(f"eps is {self.eps}: needs at least 0")
@@ -56,112 +50,82 @@ class Question(lessons.Question):
 
 def solve(question: Question) -> Iterator[Step | Answer]:
     """The statistics of the three kinds, exactly, then the normalised values."""
-    x_NCF = np.array(question.tensor, dtype=object)
-    fields: dict[str, Any] = {}
-    normalised: dict[str, list[Any]] = {}
+    x_NCF, fields, normalised = np.array(question.tensor, dtype=object), dict[str, Any](), dict[str, Array]()
     for kind, axes in AXES.items():
         mean, variance = _statistics(question, axes)
-        fields[kind] = {
-            "mean": mean.squeeze(axes).tolist(),
-            "variance": variance.squeeze(axes).tolist(),
-            "axes": list(axes),
-        }
+        statistics = {"mean": mean.squeeze(axes), "variance": variance.squeeze(axes), "axes": list(axes)}
         unit_NCF = (x_NCF - mean).astype(float) / np.sqrt((variance + question.eps).astype(float))
-        normalised[kind] = unit_NCF.tolist()
-        yield _kind_step(kind, fields[kind], mean.size, x_NCF.size // mean.size)
-        yield _unit_step(kind, question, (mean.flat[0], variance.flat[0]), unit_NCF)
+        fields[kind], normalised[kind] = statistics, unit_NCF
+        board = Board(statistics, statistics=statistics, name=kind.capitalize(), kind=kind, kept=KEPT[kind])
+        board |= {"groups": mean.size, "size": x_NCF.size // mean.size}
+        board["averaged"] = " and ".join(("samples", "channels", "features")[axis] for axis in axes)
+        yield board.step(
+            "<name> normalisation averages over <averaged>: one mean and one variance for each <kept>, "
+            "<groups> of each, from <size> values.",
+            r"\mu_{\mathrm{<kind>}} = <mean>, \quad \sigma^2_{\mathrm{<kind>}} = <variance>",
+            "statistics",
+        )
+        yield _unit_step(question, kind, unit_NCF, mean.flat[0], variance.flat[0])
     yield _check_step(question)
     yield Answer(fields={**fields, "normalised": normalised})
 
 
-def _statistics(question: Question, axes: tuple[int, ...]) -> "tuple[Array, Array]":
+def _statistics(question: Question, axes: tuple[int, ...]) -> tuple[Array, Array]:
     """Exact mean and variance over some axes, which are kept with size 1."""
     x_NCF = np.array(question.tensor, dtype=object)
     mean = x_NCF.mean(axis=axes, keepdims=True)
     return mean, ((x_NCF - mean) ** 2).mean(axis=axes, keepdims=True)
 
 
-def _kind_step(kind: str, statistics: dict[str, Any], groups: int, size: int) -> Step:
-    mean, variance = (
-        value if kind == "instance" else [value] for value in (statistics["mean"], statistics["variance"])
-    )
-    averaged = " and ".join(("samples", "channels", "features")[axis] for axis in statistics["axes"])
-    return Step(
-        says=f"{kind.capitalize()} normalisation averages over {averaged}: one mean and one variance for each "
-        f"{KEPT[kind]}, {groups} of each, from {size} values.",
-        formula=rf"\mu_{{\mathrm{{{kind}}}}} = {_board.matrix(mean)}, \quad "
-        rf"\sigma^2_{{\mathrm{{{kind}}}}} = {_board.matrix(variance)}",
-        value=statistics,
-    )
-
-
-def _unit_step(kind: str, question: Question, first: tuple[Any, Any], unit_NCF: "Array") -> Step:
-    import sympy
-
-    value = question.tensor[0][0][0]
-    mean, variance = first
-    root = sympy.sqrt(sympy.Rational(variance + question.eps))
+def _unit_step(question: Question, kind: str, unit_NCF: Array, mean: Any, variance: Any) -> Step:
+    first, root = question.tensor[0][0][0], sympy.sqrt(sympy.Rational(variance + question.eps))
+    board = Board(first=first, mean=mean, root=sympy.latex(root), unit=unit_NCF, found=unit_NCF[0, 0, 0])
+    board["form"] = sympy.latex(sympy.Rational(first - mean) / root)
     samples, channels, features = unit_NCF.shape
-    return Step(
-        says=f"Take off that mean and divide by the root of that variance: the first entry becomes "
-        f"{unit_NCF[0, 0, 0]:.6g}.",
-        formula=rf"\hat{{x}}_{{111}} = \frac{{{_board.number(value)} - {_board.number(mean)}}}"
-        rf"{{{sympy.latex(root)}}} = {sympy.latex(sympy.Rational(value - mean) / root)} \approx "
-        rf"{_board.number(unit_NCF[0, 0, 0])}",
-        value=unit_NCF,
-        figure=Heatmap(
-            title=f"After {kind} normalisation",
-            values=tuple(map(tuple, unit_NCF.reshape(-1, features).tolist())),
-            rows=tuple(f"sample {n}, channel {c}" for n in range(1, samples + 1) for c in range(1, channels + 1)),
-            columns=tuple(f"feature {f}" for f in range(1, features + 1)),
-            numbers=unit_NCF.size <= 64,
-        ),
+    rows = [f"sample {n}, channel {c}" for n in range(1, samples + 1) for c in range(1, channels + 1)]
+    numbers, flat = unit_NCF.size <= 64, unit_NCF.reshape(-1, features)
+    return board.step(
+        "Take off that mean and divide by the root of that variance: the first entry becomes <found>.",
+        r"\hat{x}_{111} = \frac{<first> - <mean>}{<root>} = <form> \approx <found>",
+        "unit",
+        heatmap(f"After {kind} normalisation", flat, rows, "feature ", numbers=numbers),
     )
 
 
 def _check_step(question: Question) -> Step:
     """The kinds are related, which catches slips in the table of instance statistics."""
-    (mean_NC1, variance_NC1), (_, variance_1C1) = _statistics(question, (2,)), _statistics(question, (0, 2))
-    within, between = variance_NC1[:, 0, 0].mean(), mean_NC1[:, 0, 0].var()
-    return Step(
-        says="The common mistake is a slip in the table of instance statistics (a row's mean is the sum of its own "
-        f"{len(question.tensor[0][0])} features, divided by their number). A check finds it: over the samples, the "
-        f"instance means of channel 1 average to its batch mean {mean_NC1[:, 0, 0].mean()}; over the channels, those "
-        "of a sample average to its layer mean; and a batch variance is the mean of the instance variances plus the "
-        "variance of the instance means.",
-        formula=rf"\sigma^2_{{\mathrm{{batch}}, 1}} = {_board.number(within)} + {_board.number(between)} = "
-        rf"{_board.number(variance_1C1[0, 0, 0])}",
-        value={"within": within, "between": between},
+    mean_N, variance_N = (found[:, 0, 0] for found in _statistics(question, (2,)))
+    board = Board(within=variance_N.mean(), between=mean_N.var(), mean=mean_N.mean())
+    board |= {"features": question.sizes["F"], "total": _statistics(question, (0, 2))[1][0, 0, 0]}
+    return board.step(
+        "The common mistake is a slip in the table of instance statistics (a row's mean is the sum of its "
+        "own <features> features, divided by their number). A check finds it: over the samples, the instance "
+        "means of channel 1 average to its batch mean <mean>; over the channels, those of a sample average "
+        "to its layer mean; and a batch variance is the mean of the instance variances plus the variance of "
+        "the instance means.",
+        r"\sigma^2_{\mathrm{batch}, 1} = <within> + <between> = <total>",
+        "within between",
     )
 
 
 def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     """PyTorch's own statistics and normalisation layers, and which inputs a layer's output depends on."""
-    import torch
-    from torch import nn
-
-    x_NCF = torch.tensor(
-        [[[float(x) for x in row] for row in sample] for sample in question.tensor], dtype=torch.float64
-    )
+    x_NCF = tensor(question.tensor)
     eps = float(question.eps) or torch.finfo(torch.float64).tiny  # torch refuses 0; this changes no digit
-    probe_NCF = torch.rand(3, 3, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    layers: dict[str, Callable[[torch.Tensor], nn.Module]] = {
+    probe_NCF = torch.rand(
+        3, 3, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64
+    ).requires_grad_()
+    layers: dict[str, Callable[[Tensor], nn.Module]] = {
         "batch": lambda x: nn.BatchNorm1d(x.shape[1], eps, affine=False),
         "layer": lambda x: nn.LayerNorm(x.shape[1:], eps, elementwise_affine=False),
         "instance": lambda x: nn.InstanceNorm1d(x.shape[1], eps),
     }
-    for kind in AXES:
-        axes = _axes_of(layers[kind](probe_NCF).double(), probe_NCF)
+    for kind, layer in layers.items():
+        # the axes along which other entries move the first output
+        (gradient,) = torch.autograd.grad(layer(probe_NCF).double()(probe_NCF)[0, 0, 0], probe_NCF)
+        axes = [axis for axis in range(3) if gradient.narrow(axis, 1, 2).any()]
         variance, mean = torch.var_mean(x_NCF, dim=axes, correction=0)
         found = {"mean": mean, "variance": variance, "axes": axes}
         yield agree(f"{kind} statistics", "torch, axes seen by autograd", answer[kind], found)
-        unit_NCF = layers[kind](x_NCF).double()(x_NCF)
+        unit_NCF = layer(x_NCF).double()(x_NCF)
         yield agree(f"{kind} normalised", "torch.nn layer", answer["normalised"][kind], unit_NCF)
-
-
-def _axes_of(layer: Any, probe_NCF: "Tensor") -> list[int]:
-    """The axes along which other entries move the first output."""
-    import torch
-
-    (gradient,) = torch.autograd.grad(layer(probe_NCF.requires_grad_())[0, 0, 0], probe_NCF)
-    return [axis for axis in range(3) if gradient.narrow(axis, 1, 2).any()]

@@ -2,17 +2,20 @@
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
+import torch
 from pydantic import Field, model_validator
+from torch import Tensor
+from torch.nn import functional
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Pictures
-from vitruvius.lessons import Answer, Matrix, Proof, Step, _board, _shapes, exact
+from vitruvius.lessons import Answer, Board, Matrix, Proof, Step, exact, latex
+from vitruvius.lessons._figures import numbered
 from vitruvius.lessons._proofs import agree
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from vitruvius.lessons._shapes import measure
+from vitruvius.lessons._tensors import tensor
 
 SUBJECT = "convolution"
 LARGEST = 32
@@ -38,14 +41,15 @@ class Pool(NamedTuple):
         """The entries of one window in reading order."""
         return [value for row in matrix[top : top + self.size] for value in row[left : left + self.size]]
 
-    def value(self, window: Sequence[Fraction]) -> Fraction:
-        """The output of one window."""
-        return max(window) if self.kind == "max" else _mean(window)
-
     def outputs(self, matrix: Grid) -> list[list[Fraction]]:
         """The outputs of all windows."""
-        columns = self.starts(len(matrix[0]))
-        return [[self.value(self.window(matrix, top, left)) for left in columns] for top in self.starts(len(matrix))]
+        take, columns = max if self.kind == "max" else _mean, self.starts(len(matrix[0]))
+        return [[take(self.window(matrix, i, j)) for j in columns] for i in self.starts(len(matrix))]
+
+    def by_torch(self, image_BHW: Tensor) -> Tensor:
+        """The same outputs by torch."""
+        pooled = functional.max_pool2d if self.kind == "max" else functional.avg_pool2d
+        return pooled(image_BHW, self.size, self.stride)
 
 
 class Question(lessons.Question):
@@ -59,11 +63,9 @@ class Question(lessons.Question):
     kind: Literal["average", "max", "both"] = "both"
 
     @model_validator(mode="after")
-    def _fits(self) -> Self:
+    def _has_room_for_a_window(self) -> Self:
         for matrix in self.matrices:
-            sides = _shapes.matrix("matrix", matrix, (LARGEST, LARGEST))
-            if self.size > min(sides):
-                raise ValueError(f"matrix is {sides[0]} x {sides[1]}: it needs at least {self.size} (size) of each")
+            measure([("matrix", "H W", matrix)], dict.fromkeys("HW", (self.size, LARGEST)))
         return self
 
     @property
@@ -92,62 +94,61 @@ class Question(lessons.Question):
 
 def solve(question: Question) -> Iterator[Step | Answer]:
     """The first window, all outputs, and both distortions."""
-    matrices, area = question.matrices, question.size**2
+    matrices, size = question.matrices, question.size
     outputs = {kind: [pool.outputs(matrix) for matrix in matrices] for kind, pool in question.pools.items()}
-    yield _first_window(question)
+    window = [row[:size] for row in matrices[0][:size]]
+    board = Board(vars(question), area=size**2, window=window, most=max(map(max, window)))
+    board["sum"] = sum(map(sum, window))
+    yield board.step(
+        "The window of <size> x <size> moves by <stride>; where it would hang over the edge it is left out. "
+        "The first window of the first matrix has sum <sum> and maximum <most>.",
+        "<window>",
+    )
     for kind, grids in outputs.items():
-        taken = "the largest entry" if kind == "max" else f"the sum of the {area} entries over {area}"
-        yield Step(
-            says=f"{kind.capitalize()} pooling takes {taken} of each window: "
-            f"{len(grids[0])} x {len(grids[0][0])} outputs per matrix.",
-            formula=r" \qquad ".join(map(_board.matrix, grids)),
-            value=grids,
+        taken = "the largest entry" if kind == "max" else "the sum of the <area> entries over <area>"
+        board |= {"kind": kind.capitalize(), "rows": len(grids[0]), "columns": len(grids[0][0])}
+        yield board.step(
+            f"<kind> pooling takes {taken} of each window: <rows> x <columns> outputs per matrix.",
+            r" \qquad ".join(map(latex, grids)),
+            grids,
         )
     views = {"pixels": Pool("average", 1, 1), **question.pools}
-    shift = {name: _mean([_shift_change(pool, matrix) for matrix in matrices]) for name, pool in views.items()}
-    yield Step(
-        says="Move each matrix one pixel to the right, zeros coming in. An entry changes on average by "
-        f"{_listed(shift)}: most of a window sees the same shape as before, so pooling answers a small move less.",
-        value=shift,
-        figure=_pictures(question, outputs),
+    for name, change in (("shift", _shift_change), ("missing", _missing_change)):
+        board[name] = {kind: _mean([change(pool, x) for x in matrices]) for kind, pool in views.items()}
+        board[f"{name}_by_kind"] = ", ".join(f"{value} ({kind})" for kind, value in board[name].items())
+    yield board.step(
+        "Move each matrix one pixel to the right, zeros coming in. An entry changes on average by "
+        "<shift_by_kind>: most of a window sees the same shape as before, so pooling answers a small move "
+        "less.",
+        value="shift",
+        figure=_pictures({"input": matrices, **outputs}),
     )
-    missing = {name: _mean([_missing_change(pool, matrix) for matrix in matrices]) for name, pool in views.items()}
-    yield Step(
-        says="Delete one pixel that is not 0, each in turn, and note the largest change of an entry; averaged over the "
-        f"pixels this is {_listed(missing)}. Averaging divides a lost pixel by {area}; the maximum does not notice it "
-        "while an equal pixel is left in the window. The price is that windows with one maximum look alike.",
-        value=missing,
+    yield board.step(
+        "Delete one pixel that is not 0, each in turn, and note the largest change of an entry; averaged "
+        "over the pixels this is <missing_by_kind>. Averaging divides a lost pixel by <area>; the maximum "
+        "does not notice it while an equal pixel is left in the window. The price is that windows with one "
+        "maximum look alike.",
+        value="missing",
     )
-    yield Answer(fields={"output": question.shaped(outputs), "shift": shift, "missing": missing})
+    yield Answer(fields={"output": question.shaped(outputs), **board.pick("shift missing")})
 
 
 def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     """torch's own pooling, of the matrices and of every distorted copy."""
-    import torch
-    from torch.nn import functional
-
-    images = [torch.tensor(matrix, dtype=torch.float64)[None] for matrix in question.matrices]
-    found = {kind: [_by_torch(pool, image)[0] for image in images] for kind, pool in question.pools.items()}
+    images = [tensor([matrix]) for matrix in question.matrices]
+    found = {kind: [pool.by_torch(image)[0] for image in images] for kind, pool in question.pools.items()}
     yield agree("output", "torch.nn.functional pooling", answer["output"], question.shaped(found))
     shift, missing = {}, {}
     for name, pool in {"pixels": Pool("max", 1, 1), **question.pools}.items():
-        moved = [functional.pad(image, (1, 0))[..., :-1] for image in images]
-        shift[name] = sum(_changes(pool, *pair).mean() for pair in zip(images, moved, strict=True)) / len(images)
-        missing[name] = sum(_changes(pool, image, _holed(image)).amax((1, 2)).mean() for image in images) / len(images)
+        before = list(map(pool.by_torch, images))
+        moved = [pool.by_torch(functional.pad(image, (1, 0))[..., :-1]) for image in images]
+        holed = [pool.by_torch(_holed(image)) for image in images]
+        shift[name] = sum((b - a).abs().mean() for a, b in zip(before, moved, strict=True)) / len(images)
+        changes = [(b - a).abs().amax((1, 2)).mean() for a, b in zip(before, holed, strict=True)]
+        missing[name] = sum(changes) / len(images)
     yield agree("change by a shift", "pooling the shifted matrices with torch", answer["shift"], shift)
-    yield agree("change by a missing pixel", "pooling every holed copy with torch", answer["missing"], missing)
-
-
-def _first_window(question: Question) -> Step:
-    pool = next(iter(question.pools.values()))
-    window = pool.window(question.matrices[0], 0, 0)
-    rows = [window[start : start + pool.size] for start in range(0, len(window), pool.size)]
-    return Step(
-        says=f"The window of {pool.size} x {pool.size} moves by {pool.stride}; where it would hang over the edge it is "
-        f"left out. The first window of the first matrix has sum {sum(window)} and maximum {max(window)}.",
-        formula=_board.matrix(rows),
-        value=rows,
-    )
+    method = "pooling every holed copy with torch"
+    yield agree("change by a missing pixel", method, answer["missing"], missing)
 
 
 def _shift_change(pool: Pool, matrix: Grid) -> Fraction:
@@ -184,38 +185,21 @@ def _mean(values: Sequence[Fraction]) -> Fraction:
     return sum(values, Fraction(0)) / max(len(values), 1)
 
 
-def _by_torch(pool: Pool, image_BHW: "Tensor") -> "Tensor":
-    from torch.nn import functional
-
-    pooled = functional.max_pool2d if pool.kind == "max" else functional.avg_pool2d
-    return pooled(image_BHW, pool.size, pool.stride)
-
-
-def _changes(pool: Pool, before: "Tensor", after: "Tensor") -> "Tensor":
-    return (_by_torch(pool, after) - _by_torch(pool, before)).abs()
-
-
-def _holed(image_1HW: "Tensor") -> "Tensor":
+def _holed(image_1HW: Tensor) -> Tensor:
     """Copies of an image, each with one of its non-zero pixels deleted."""
-    import torch
-
     _, rows, columns = image_1HW.nonzero(as_tuple=True)
     copies = image_1HW.repeat(max(len(rows), 1), 1, 1)
     copies[torch.arange(len(rows)), rows, columns] = 0
     return copies
 
 
-def _pictures(question: Question, outputs: dict[str, list[Any]]) -> Pictures:
+def _pictures(grids: dict[str, Sequence[Grid]]) -> Pictures:
     """Each matrix beside what pooling makes of it, the largest entry white."""
-    bright = max(float(max(map(max, matrix))) for matrix in question.matrices)
-    columns = {"input": question.matrices, **outputs}
-    pixels = tuple(
-        tuple([[min(max(float(value) / (bright or 1.0), 0.0), 1.0) for value in row] for row in grid] for grid in line)
-        for line in zip(*columns.values(), strict=True)
-    )
-    rows = tuple(f"matrix {number}" for number in range(1, len(pixels) + 1))
-    return Pictures(title="Before and after pooling", rows=rows, columns=tuple(columns), pixels=pixels)
+    bright = max(float(max(map(max, matrix))) for matrix in grids["input"]) or 1.0
 
+    def shades(grid: Grid) -> list[list[float]]:
+        return [[min(max(float(value) / bright, 0.0), 1.0) for value in row] for row in grid]
 
-def _listed(values: dict[str, Fraction]) -> str:
-    return ", ".join(f"{value} ({name})" for name, value in values.items())
+    pixels = tuple(tuple(map(shades, line)) for line in zip(*grids.values(), strict=True))
+    rows = numbered("matrix ", len(pixels))
+    return Pictures(title="Before and after pooling", rows=rows, columns=tuple(grids), pixels=pixels)

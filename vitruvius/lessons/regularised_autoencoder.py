@@ -14,9 +14,9 @@ from pydantic import Field, model_validator
 
 from vitruvius import lessons
 from vitruvius.lessons import Answer, Exact, Proof, Step, Vector, exact
-from vitruvius.lessons._board import number, row, surd
-from vitruvius.lessons._curves import curves
-from vitruvius.lessons._exact import root
+from vitruvius.lessons._board import number, row
+from vitruvius.lessons._exact import root, surd
+from vitruvius.lessons._figures import curves
 from vitruvius.lessons._proofs import agree, holds
 from vitruvius.lessons._tensors import tensor
 

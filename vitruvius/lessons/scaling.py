@@ -7,24 +7,30 @@ $\mathrm{Var}[q^T k] = 2 \sigma^2 \mu^T \mu + d \sigma^4$; dividing by the root 
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
+import sympy
 from pydantic import Field, model_validator
 
 from vitruvius import lessons
-from vitruvius.lessons import Answer, Exact, Proof, Step, Vector, _board, exact
-from vitruvius.lessons._curves import curves
-from vitruvius.lessons._exact import root
+from vitruvius.lessons import Answer, Board, Exact, Proof, Step, Vector, exact
+from vitruvius.lessons._exact import root, surd
+from vitruvius.lessons._figures import curves
 from vitruvius.lessons._proofs import agree, within
-
-if TYPE_CHECKING:
-    Array = np.ndarray[Any, Any]
+from vitruvius.lessons._tensors import Array, softmax
 
 SUBJECT = "attention"
 LARGEST = 4096
 KEYS, DRAWS, DIMS = 16, 200, (1, 4, 16, 64, 256, 1024)
 """The demonstration: softmax over this many keys, this often, in these dimensions."""
+WHY = {
+    "largest weight": "Large scores make softmax choose: without scaling one key takes nearly everything",
+    "gradient": "A choice has no slope: the derivative of the weights with respect to the scores dies out",
+}
+SHARED = (
+    " Of the part from the mean, <shared> is the same for all keys of a query, and softmax does not see it."
+)
 
 
 class Question(lessons.Question):
@@ -46,11 +52,15 @@ class Question(lessons.Question):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if isinstance(self.mean, tuple) and len(self.mean) != self.dim:
-            raise ValueError(f"mean has {len(self.mean)} entries: it needs one number or {self.dim}, as dim says")
+            raise ValueError(
+                f"mean has {len(self.mean)} entries: it needs one number or {self.dim}, as dim says"
+            )
         if self.sigma <= 0:
             raise ValueError(f"sigma is {self.sigma}: it needs a number above 0")
         if max(map(abs, self.means)) > 1000 * self.sigma:
-            raise ValueError(f"mean has {max(map(abs, self.means))}: it needs at most 1000 sigma, {1000 * self.sigma}")
+            raise ValueError(
+                f"mean has {max(map(abs, self.means))}: it needs at most 1000 sigma, {1000 * self.sigma}"
+            )
         return self
 
     @property
@@ -61,52 +71,53 @@ class Question(lessons.Question):
 
 def solve(question: Question) -> Iterator[Step | Answer]:
     """One entry by symbols, the sum over the entries, the divisor, and what softmax does without it."""
-    import sympy
-
     dim, sigma, (mu, s) = question.dim, question.sigma, sympy.symbols("mu sigma")
     square = sum((mean**2 for mean in question.means), Fraction(0))
     second = mu**2 + s**2  # E[x^2] of a normal variable
-    of_product = sympy.latex(sympy.expand(second**2 - mu**4))
-    yield Step(
-        says=f"The product is a sum of {dim} terms. Query and key are independent, so the mean of each term is the "
-        f"product of the means, and the means add up to {square}.",
-        formula=rf"E[q^T k] = \sum_i E[q_i]\,E[k_i] = \mu^T \mu = {_board.number(square)}",
-        value=square,
+    board = Board(dim=dim, expectation=square, sigma2=sigma**2, sigma4=sigma**4, second=sympy.latex(second))
+    yield board.step(
+        "The product is a sum of <dim> terms. Query and key are independent, so the mean of each term is the "
+        "product of the means, and the means add up to <expectation>.",
+        r"E[q^T k] = \sum_i E[q_i]\,E[k_i] = \mu^T \mu = <expectation>",
     )
-    yield Step(
-        says="A term's second moment is the product of the second moments, mean squared plus variance each; take off "
-        f"the squared mean. With mean 0 only the last part is left, here {sigma**4}.",
-        formula=rf"\mathrm{{Var}}[q_i k_i] = \left({sympy.latex(second)}\right)^2 - \mu^4 = {of_product}",
-        value=sigma**4,
+    board["of_product"] = sympy.latex(sympy.expand(second**2 - mu**4))
+    yield board.step(
+        "A term's second moment is the product of the second moments, mean squared plus variance each; take "
+        "off the squared mean. With mean 0 only the last part is left, here <sigma4>.",
+        r"\mathrm{Var}[q_i k_i] = \left(<second>\right)^2 - \mu^4 = <of_product>",
+        "sigma4",
     )
-    variance = 2 * sigma**2 * square + dim * sigma**4
-    yield Step(
-        says=f"Terms of different entries are independent, so {dim} variances add up. The trace gives the same at "
+    board["variance"] = variance = 2 * sigma**2 * square + dim * sigma**4
+    yield board.step(
+        "Terms of different entries are independent, so <dim> variances add up. The trace gives the same at "
         "once. It grows with the dimension, not with its square, as is sometimes written.",
-        formula=r"\mathrm{Var}[q^T k] = \mathrm{tr}\left((\mu\mu^T + \sigma^2 I)^2\right) - (\mu^T\mu)^2 = "
-        rf"2\sigma^2 \mu^T\mu + d\sigma^4 = 2 \cdot {_board.number(sigma**2)} \cdot {_board.number(square)} + "
-        rf"{dim} \cdot {_board.number(sigma**4)} = {_board.number(variance)}",
-        value=variance,
+        r"\mathrm{Var}[q^T k] = \mathrm{tr}\left((\mu\mu^T + \sigma^2 I)^2\right) - (\mu^T\mu)^2 = 2\sigma^2 "
+        r"\mu^T\mu + d\sigma^4 = 2 \cdot <sigma2> \cdot <expectation> + <dim> \cdot <sigma4> = <variance>",
     )
-    scale = root(variance)
-    rounded = "" if isinstance(scale, Fraction) else rf" \approx {scale:.6g}"
-    yield Step(
-        says=f"Dividing by s divides the variance by s squared, so s = {float(scale):.6g} makes it 1. The root of d, "
-        f"as in attention, leaves {float(variance / dim):.6g} (1 for mean 0 and deviation 1); dividing by d "
-        f"itself would leave {float(variance / dim**2):.6g}." + _shared_part(square * sigma**2),
-        formula=rf"s = \sqrt{{{_board.number(variance)}}} = {_board.surd(variance)}{rounded}",
-        value=scale,
+    board |= {"scale": root(variance), "surd": surd(variance), "shared": square * sigma**2}
+    board |= {"over_d": variance / dim, "over_d2": variance / dim**2}
+    yield board.step(
+        "Dividing by s divides the variance by s squared, so s = <scale:.6g> makes it 1. The root of d, as "
+        "in attention, leaves <over_d:.6g> (1 for mean 0 and deviation 1); dividing by d itself would leave "
+        "<over_d2:.6g>." + (SHARED if board["shared"] else ""),
+        r"s = \sqrt{<variance>} = <surd>"
+        + ("" if isinstance(board["scale"], Fraction) else r" \approx <scale:.6g>"),
+        "scale",
     )
     yield from _saturation(float(sigma))
-    yield Answer(fields={"expectation": square, "variance": variance, "scale": scale})
+    yield Answer(fields=board.pick("expectation variance scale"))
 
 
 def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     """Gauss-Hermite quadrature of one term, exact for polynomials, and a simulation of the whole product."""
-    expectation, variance = map(sum, zip(*(_moments(mean, question.sigma) for mean in question.means), strict=True))
+    expectation, variance = map(
+        sum, zip(*(_moments(mean, question.sigma) for mean in question.means), strict=True)
+    )
     root_of = math.sqrt(variance)
     found = {"expectation": expectation / root_of, "variance": variance, "scale": root_of}
-    claimed = answer.fields | {"expectation": float(answer["expectation"]) / root_of}  # rounding is as the deviation
+    claimed = answer.fields | {
+        "expectation": float(answer["expectation"]) / root_of
+    }  # rounding is as the deviation
     yield agree("expectation, variance and scale", "Gauss-Hermite quadrature", claimed, found)
     rng, draws = np.random.default_rng(0), max(2_000_000 // question.dim, 500)
     means, sigma = np.array(question.means, float), float(question.sigma)
@@ -121,42 +132,27 @@ def _saturation(sigma: float) -> Iterator[Step]:
     """Largest weight and gradient of softmax against the dimension, with and without the divisor."""
     rng = np.random.default_rng(0)
     found: dict[str, dict[str, list[float]]] = {
-        name: {"largest weight": [], "gradient": []} for name in ("without scaling", "with scaling")
+        name: {"without scaling": [], "with scaling": []} for name in WHY
     }
     for dim in DIMS:
         q, k = sigma * rng.standard_normal((DRAWS, 1, dim)), sigma * rng.standard_normal((DRAWS, KEYS, dim))
-        score = (q * k).sum(-1)
         for name, divisor in (("without scaling", 1.0), ("with scaling", sigma**2 * dim**0.5)):
-            weight = _softmax(score / divisor)
-            found[name]["largest weight"].append(float(weight.max(1).mean()))
-            found[name]["gradient"].append(float(_jacobian_norm(weight).mean()))
-    plain, scaled = found["without scaling"], found["with scaling"]
-    for quantity, why in (
-        ("largest weight", "Large scores make softmax choose: without scaling one key takes nearly everything"),
-        ("gradient", "A choice has no slope: the derivative of the weights with respect to the scores dies out"),
-    ):
-        shown = {name: values[quantity] for name, values in found.items()}
-        yield Step(
-            says=f"{why}. Over {KEYS} keys of mean 0, averaged over {DRAWS} draws, the {quantity} at dimension "
-            f"{DIMS[-1]} is {plain[quantity][-1]:.4g} without scaling and {scaled[quantity][-1]:.4g} with it.",
-            value=shown,
-            figure=curves(f"Softmax over {KEYS} keys", shown, DIMS, ("dimension", quantity), log="x"),
+            weight_BM = softmax((q * k).sum(-1) / divisor)
+            found["largest weight"][name].append(float(weight_BM.max(1).mean()))
+            found["gradient"][name].append(float(_jacobian_norm(weight_BM).mean()))
+    for quantity, curve in found.items():
+        plain, scaled = (values[-1] for values in curve.values())
+        board = Board(why=WHY[quantity], quantity=quantity, dim=DIMS[-1], plain=plain, scaled=scaled)
+        yield board.step(
+            f"<why>. Over {KEYS} keys of mean 0, averaged over {DRAWS} draws, the <quantity> at dimension "
+            f"<dim> is "
+            "<plain:.4g> without scaling and <scaled:.4g> with it.",
+            value=curve,
+            figure=curves(f"Softmax over {KEYS} keys", curve, DIMS, ("dimension", quantity), log="x"),
         )
 
 
-def _shared_part(variance: Fraction) -> str:
-    """What the mean adds: half of it moves all scores of a query alike, which softmax does not see."""
-    if not variance:
-        return ""
-    return f" Of the part from the mean, {variance} is the same for all keys of a query, and softmax does not see it."
-
-
-def _softmax(score_BM: "Array") -> "Array":
-    power_BM = np.exp(score_BM - score_BM.max(1, keepdims=True))
-    return power_BM / power_BM.sum(1, keepdims=True)
-
-
-def _jacobian_norm(weight_BM: "Array") -> "Array":
+def _jacobian_norm(weight_BM: Array) -> Array:
     r"""Frobenius norm of $\mathrm{diag}(w) - w w^T$, the derivative of softmax."""
     square = (weight_BM**2).sum(1)
     return np.sqrt(np.maximum(square - 2 * (weight_BM**3).sum(1) + square**2, 0.0))

@@ -1,22 +1,25 @@
 r"""A loop that forgets zero_grad: its iterates, the optimiser it secretly is, and the exact patch.
 
 The loss is $\frac a2 (w - w^*)^2$; without zeroing, step t applies the sum of all gradients so far,
-$w_{t+1} = w_t - \eta \sum_{s \le t} g_s$.
-"""
+$w_{t+1} = w_t - \eta \sum_{s \le t} g_s$."""
 
 from cmath import phase
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
 from math import asin, pi
-from typing import Any
+from typing import Any, Self
 
+import numpy as np
+import sympy
+import torch
 from pydantic import Field, model_validator
+from scipy.signal import lfilter
+from torch import nn
 
 from vitruvius import lessons
-from vitruvius.lessons import Answer, Exact, Proof, Step
-from vitruvius.lessons._board import number, row
-from vitruvius.lessons._curves import curves
+from vitruvius.lessons import Answer, Board, Exact, Proof, Step
+from vitruvius.lessons._figures import curves
 from vitruvius.lessons._proofs import agree, holds
 
 SUBJECT = "training"
@@ -48,140 +51,138 @@ class Question(lessons.Question):
     batch: int = Field(100, ge=1)
 
     @model_validator(mode="after")
-    def _fits(self) -> "Question":
+    def _can_descend(self) -> Self:
         for name in ("curvature", "rate"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}, it must be positive")
-        if self.rate * self.curvature > 5:
-            product = f"rate x curvature is {self.rate * self.curvature}"
-            raise ValueError(f"{product}, it needs to be at most 5: from 2 on even the right loop diverges")
+        if self.pace > 5:
+            needs = "it needs to be at most 5: from 2 on even the right loop diverges"
+            raise ValueError(f"rate x curvature is {self.pace}, {needs}")
         if self.noise < 0:
             raise ValueError(f"noise is {self.noise}, a standard deviation is not negative")
         if self.start == self.target:
-            raise ValueError(f"start is {self.start}, it must differ from target, or there is nothing to learn")
+            needs = "it must differ from target, or there is nothing to learn"
+            raise ValueError(f"start is {self.start}, {needs}")
         return self
+
+    @property
+    def pace(self) -> Fraction:
+        """Part of the distance to the minimum that one proper step goes."""
+        return self.rate * self.curvature
+
+    @property
+    def kick(self) -> float:
+        """The variance that one noisy gradient adds to the weight."""
+        return float(self.rate**2 * self.noise**2 / self.batch)
 
 
 def solve(question: Question) -> Iterator[Step | Answer]:
     """Both runs side by side, the recursion of the second, what noise does to it, and the patch."""
-    pace = question.rate * question.curvature
+    board = Board(vars(question), pace=question.pace, rest=2 - question.pace, long=LONG)
     runs = {"with": _iterates(question, zeroed=True), "without": _iterates(question, zeroed=False)}
-    iterates = {name: run[: question.steps + 1] for name, run in runs.items()}
-    yield Step(
-        says=f"Every gradient is {question.curvature} (w - {question.target}), so a step with zeroing keeps 1 - "
-        f"{pace} of the distance. backward() adds to .grad: without zeroing each step applies the sum of all "
-        "gradients since the start.",
-        formula=r"w_{t+1} = w_t - \eta g_t \quad \mathrm{against} \quad w_{t+1} = w_t - \eta \sum_{s \le t} g_s, \quad "
-        rf"\eta a = {number(pace)}",
-        value=pace,
+    board["iterates"] = {name: run[: question.steps + 1] for name, run in runs.items()}
+    yield board.step(
+        "Every gradient is <curvature> (w - <target>), so a step with zeroing keeps 1 - <pace> of the "
+        "distance. backward() adds to .grad: without zeroing each step applies the sum of all gradients "
+        "since the start.",
+        r"w_{t+1} = w_t - \eta g_t \quad \mathrm{against} \quad w_{t+1} = w_t - \eta \sum_{s \le t} g_s, "
+        r"\quad \eta a = <pace>",
     )
-    yield Step(
-        says=f"The first {question.steps} steps of both. They agree on the first one; then the sum goes on pushing "
-        f"past the minimum: step {question.steps} ends at {float(iterates['without'][-1]):.4g} instead of "
-        f"{float(iterates['with'][-1]):.4g}.",
-        formula=rf"w_{{\mathrm{{with}}}} = {row(iterates['with'])}, \quad "
-        rf"w_{{\mathrm{{without}}}} = {row(iterates['without'])}",
-        value=iterates,
-        figure=curves("The same start", runs, range(DRAWN + 1), ("step", "w")),
+    yield board.step(
+        "The first <steps> steps of both. They agree on the first one; then the sum goes on pushing past the "
+        "minimum: step <steps> ends at <iterates[without][-1]:.4g> instead of <iterates[with][-1]:.4g>.",
+        r"w_{\mathrm{with}} = <iterates[with]>, \quad w_{\mathrm{without}} = <iterates[without]>",
+        "iterates",
+        curves("The same start", runs, range(DRAWN + 1), ("step", "w")),
     )
-    root, period = _motion(float(pace))
-    swing = f"and one swing takes {period:.4g} steps" if period else "and the distance grows without end"
-    yield Step(
-        says="The running sum is a velocity: this is SGD with momentum 1, and on a parabola a pendulum without "
-        f"friction. The roots of its recursion have product 1, the larger one has size {root:.4g}, {swing}. 'Unstable' "
-        "is the common mistake: up to a learning rate of 4/a, twice what proper descent bears, it neither blows up "
-        "nor converges.",
-        formula=rf"w_{{t+1}} - 2 w_t + w_{{t-1}} = -\eta a (w_t - w^*), \quad z^2 - {number(2 - pace)} z + 1 = 0",
-        value={"root": root, "period": period},
+    root, period = _motion(float(question.pace))
+    swing = f"one swing takes {period:.4g} steps" if period else "the distance grows without end"
+    board |= {"root": root, "period": period, "swing": swing}
+    yield board.step(
+        "The running sum is a velocity: this is SGD with momentum 1, and on a parabola a pendulum without "
+        "friction. The roots of its recursion have product 1, the larger one has size <root:.4g>, and "
+        "<swing>. 'Unstable' is the common mistake: up to a learning rate of 4/a, twice what proper descent "
+        "bears, it neither blows up nor converges.",
+        r"w_{t+1} - 2 w_t + w_{t-1} = -\eta a (w_t - w^*), \quad z^2 - <rest> z + 1 = 0",
+        "root period",
     )
-    noisy = _noisy(question)
-    yield _kicked(question, noisy)
-    yield _network()
-    equivalent = EQUIVALENT | {"root": root, "period": period}
-    yield Answer(fields={"iterates": iterates, "equivalent": equivalent, "noisy": noisy, "patch": PATCH})
+    board |= {"noisy": _noisy(question), "equivalent": EQUIVALENT | board.pick("root period"), "patch": PATCH}
+    yield from _network_steps(board)
+    yield Answer(fields=board.pick("iterates equivalent noisy patch"))
+
+
+def _network_steps(board: Board) -> Iterator[Step]:
+    yield board.step(
+        "Mini-batches of <batch> make it diverge: each step adds a kick, and without friction kicks add up "
+        "for ever. After <long> steps the mean squared distance is <noisy[with]:.4g> with zeroing and "
+        "<noisy[without]:.4g> without, growing in proportion to the number of steps.",
+        r"\mathbb{E} (w_{<long>} - w^*)^2 = <noisy[with]> \quad \mathrm{against} \quad <noisy[without]>",
+        "noisy",
+    )
+    runs = [_network_losses(rate, fixed) for rate in (0.3, 0.01) for fixed in (True, False)]
+    board["end"] = [losses[-1] for losses in runs]
+    shown = dict(zip(("patched", "as it was"), runs[:2], strict=True))
+    yield board.step(
+        f"A small network, {NETWORK_STEPS} steps: at learning rate 0.3 the patched loop ends at loss "
+        "<end[0]:.4g>, the other at <end[1]:.4g>. At 0.01 the bug even looks like help, <end[3]:.4g> against "
+        "<end[2]:.4g>, for momentum speeds up the start: a falling loss does not acquit a loop. The patch "
+        "moves one line: gradients are cleared at the top of every round.",
+        value="patch",
+        figure=curves("A network, rate 0.3", shown, range(NETWORK_STEPS), ("step", "loss")),
+    )
 
 
 def prove(question: Question, answer: Answer) -> Iterator[Proof]:
-    """Both loops run as they are written, torch's momentum, the roots, and the filter that noise passes through."""
+    """Both loops run as they are written, torch's momentum, the roots, and the filter that noise passes
+    through.
+    """
     ran = {"with": _ran(question, True, 0.0), "without": _ran(question, False, 0.0)}
     yield agree("iterates", "both loops run by torch", answer["iterates"], ran)
     heavy = _ran(question, True, float(answer["equivalent"]["momentum"]))
     yield agree("equivalent", "the patched loop with that momentum", answer["iterates"]["without"], heavy)
-    roots = _roots(question)
+    z = sympy.Symbol("z")
+    roots = list(map(complex, sympy.roots(z**2 - (2 - sympy.Rational(str(question.pace))) * z + 1, z)))
     turns = [2 * pi / abs(phase(root)) for root in roots if root.imag]
     found = EQUIVALENT | {"root": max(map(abs, roots)), "period": turns[0] if turns else None}
     yield agree("motion", "roots by sympy", answer["equivalent"], found)
     yield agree("noisy", "sum of squared impulse responses", answer["noisy"], _responses(question), 1e-8)
-    yield holds("patch", "the patched loop is the one that was run", answer["patch"] == PATCH, "it moves 1 line")
-
-
-def _kicked(question: Question, noisy: dict[str, float]) -> Step:
-    return Step(
-        says=f"Mini-batches of {question.batch} make it diverge: each step adds a kick, and without friction kicks add "
-        f"up for ever. After {LONG} steps the mean squared distance is {noisy['with']:.4g} with zeroing "
-        f"and {noisy['without']:.4g} without, growing in proportion to the number of steps.",
-        formula=rf"\mathbb{{E}} (w_{{{LONG}}} - w^*)^2 = {number(noisy['with'])} \quad \mathrm{{against}} \quad "
-        rf"{number(noisy['without'])}",
-        value=noisy,
-    )
+    method = "the patched loop is the one that was run"
+    yield holds("patch", method, answer["patch"] == PATCH, "it moves 1 line")
 
 
 def _iterates(question: Question, zeroed: bool) -> list[Fraction]:
-    weight, total, found = question.start, Fraction(0), [question.start]
+    total, found = Fraction(0), [question.start]
     for _ in range(DRAWN):
-        gradient = question.curvature * (weight - question.target)
+        gradient = question.curvature * (found[-1] - question.target)
         total = gradient if zeroed else total + gradient
-        weight = weight - question.rate * total
-        found.append(weight)
+        found.append(found[-1] - question.rate * total)
     return found
 
 
 def _motion(pace: float) -> tuple[float, float | None]:
-    """The size of the larger root of z^2 - (2 - pace) z + 1, and the steps of one swing if the roots are complex."""
+    """The size of the larger root of z^2 - (2 - pace) z + 1, and the steps of one swing if the roots are
+    complex.
+    """
     if pace < 4:
         return 1, pi / asin(pace**0.5 / 2)
     return (pace - 2 + (pace * (pace - 4)) ** 0.5) / 2, None
 
 
-def _kick(question: Question) -> float:
-    """The variance that one noisy gradient adds to the weight."""
-    return float(question.rate**2 * question.noise**2 / question.batch)
-
-
 def _noisy(question: Question) -> dict[str, float]:
     """The mean squared distance after many noisy steps, by the recursion of its covariance."""
-    import numpy as np
-
-    pace, found = float(question.rate * question.curvature), {}
+    pace, found = float(question.pace), {}
     for name, carry in (("with", 0.0), ("without", 1.0)):  # the state is (distance, velocity)
         move = np.array([[1 - pace, carry], [-pace, carry]])
         state, spread = np.array([float(question.start - question.target), 0.0]), np.zeros((2, 2))
         for _ in range(LONG):
-            state, spread = move @ state, move @ spread @ move.T + _kick(question)
+            state, spread = move @ state, move @ spread @ move.T + question.kick
         found[name] = float(state[0] ** 2 + spread[0, 0])
     return found
-
-
-def _network() -> Step:
-    runs = {(rate, fixed): _network_losses(rate, fixed) for rate in (0.3, 0.01) for fixed in (True, False)}
-    end = {key: losses[-1] for key, losses in runs.items()}
-    shown = {"patched": runs[0.3, True], "as it was": runs[0.3, False]}
-    return Step(
-        says=f"A small network, {NETWORK_STEPS} steps: at learning rate 0.3 the patched loop ends at loss "
-        f"{end[0.3, True]:.4g}, the other at {end[0.3, False]:.4g}. At 0.01 the bug even looks like help, "
-        f"{end[0.01, False]:.4g} against {end[0.01, True]:.4g}, for momentum speeds up the start: a falling loss does "
-        "not acquit a loop. The patch moves one line: gradients are cleared at the top of every round.",
-        value=PATCH,
-        figure=curves("A network, rate 0.3", shown, range(NETWORK_STEPS), ("step", "loss")),
-    )
 
 
 @lru_cache(maxsize=4)
 def _network_losses(rate: float, fixed: bool) -> list[float]:
     """The loss along the loop on a small network and four noisy classes."""
-    import torch
-    from torch import nn
-
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         labels = torch.arange(400) % 4
@@ -205,13 +206,10 @@ def _run(fixed: bool, model: Any, optimizer: Any, training_set: Iterator[Any], l
     exec(text, {"model": model, "optimizer": optimizer, "training_set": training_set, "loss_fn": loss_fn})
 
 
-@lru_cache(maxsize=8)
 def _ran(question: Question, fixed: bool, momentum: float) -> list[float]:
     """The weights along one of the loops."""
-    import torch
-
-    model = torch.nn.Linear(1, 1, bias=False, dtype=torch.float64)
-    torch.nn.init.constant_(model.weight, float(question.start))
+    model = nn.Linear(1, 1, bias=False, dtype=torch.float64)
+    nn.init.constant_(model.weight, float(question.start))
     seen: list[float] = []
 
     def batches() -> Iterator[Any]:
@@ -227,24 +225,14 @@ def _ran(question: Question, fixed: bool, momentum: float) -> list[float]:
     return [*seen, model.weight.item()]
 
 
-@lru_cache(maxsize=8)
-def _roots(question: Question) -> list[complex]:
-    import sympy
-
-    z, pace = sympy.Symbol("z"), sympy.Rational(str(question.rate * question.curvature))
-    return [complex(root) for root in sympy.roots(z**2 - (2 - pace) * z + 1, z)]
-
-
-@lru_cache(maxsize=8)
 def _responses(question: Question) -> dict[str, float]:
-    """The same means from the runs that the start and each single kick set off, as responses of a linear filter."""
-    import numpy as np
-    from scipy.signal import lfilter
-
-    pace, once = float(question.rate * question.curvature), np.eye(1, LONG + 1)[0]
+    """The same means from the runs that the start and each single kick set off, as responses of a linear
+    filter.
+    """
+    pace, once = float(question.pace), np.eye(1, LONG + 1)[0]
     filters = {"with": ([1.0, pace - 1], once), "without": ([1.0, pace - 2, 1.0], once - np.roll(once, 1))}
     found = {}
     for name, (recursion, start) in filters.items():
         alone = float(question.start - question.target) * lfilter([1.0], recursion, start)[-1]
-        found[name] = float(alone**2 + _kick(question) * (lfilter([1.0], recursion, once)[:-1] ** 2).sum())
+        found[name] = float(alone**2 + question.kick * (lfilter([1.0], recursion, once)[:-1] ** 2).sum())
     return found
