@@ -38,7 +38,7 @@ def test_heads_do_not_save_parameters_and_groups_do() -> None:
         ({"patterns": []}, "patterns is 0 x 0: it needs H x K with H from 1 to 64"),
         (
             {"patterns": [["1/2", "1/2"], [1, 0]]},
-            "patterns have 2 weights: they need an odd number, at most 4 as in x",
+            "patterns have 2 weights: they need an odd number, at most 4",
         ),
         ({"patterns": [[1, 0, 1], [0, 0, 1]]}, "pattern 1 has sum 2 and smallest weight 0"),
         ({"patterns": [[-1, 1, 1], [0, 0, 1]]}, "pattern 1 has sum 1 and smallest weight -1"),

@@ -11,7 +11,7 @@ from typing import Annotated, Self
 
 import torch
 from pydantic import model_validator
-from torch import Tensor, nn
+from torch import nn
 from torch.nn import functional
 
 from vitruvius import kernels, lessons
@@ -38,9 +38,7 @@ class Question(lessons.Question):
         if width % heads:
             raise ValueError(f"patterns has {heads} heads: they need to divide the {width} columns of x")
         if taps % 2 == 0 or taps > tokens:
-            raise ValueError(
-                f"patterns have {taps} weights: they need an odd number, at most {tokens} as in x"
-            )
+            raise ValueError(f"patterns have {taps} weights: they need an odd number, at most {tokens}")
         for number, pattern in enumerate(self.patterns, 1):
             if sum(pattern) != 1 or min(pattern) < 0:
                 has = f"sum {sum(pattern)} and smallest weight {min(pattern)}"
@@ -79,13 +77,9 @@ def solve(question: Question) -> Iterator[Step | Answer]:
 def _differences(question: Question, board: Board) -> Iterator[Step]:
     """What heads and groups cost; the counts go on the board as parameters."""
     _, width, heads, taps = question.sizes.values()
-    share = width // heads
-    parameters = {
-        "attention": 4 * width**2,
-        "attention_one_head": 4 * width**2,
-        "convolution": taps * width**2,
-    }
-    board["parameters"] = parameters | {"grouped_convolution": taps * width * share}
+    share, attention, convolution = width // heads, 4 * width**2, taps * width**2
+    parameters = {"attention": attention, "attention_one_head": attention, "convolution": convolution}
+    board["parameters"] = parameters | {"grouped_convolution": convolution // heads}
     yield board.step(
         "Both split the channels, work side by side and leave the joining to a later map of all channels. "
         "They differ in price: groups divide the weights of a convolution by <heads>, while <heads> heads "
@@ -109,7 +103,11 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     """A grouped convolution and this package's kernel for the numbers, modules for the parameters."""
     tokens, width, heads, taps = question.sizes.values()
     x, patterns = tensors(question.x, question.patterns)
-    convolved, output = _grouped(x, patterns), answer["output"]
+    share, output = width // heads, answer["output"]
+    # Each channel of a group goes through the group's pattern to the same channel.
+    filters = torch.einsum("hk,oi->hoik", patterns, torch.eye(share, dtype=torch.float64))
+    around = functional.pad(x.T[None], (taps // 2, taps // 2), mode="circular")
+    convolved = functional.conv1d(around, filters.reshape(width, share, taps), groups=heads)[0].T
     yield agree("output", f"torch.nn.functional.conv1d with groups = {heads}", output, convolved)
     offsets = torch.arange(tokens)[None] - torch.arange(tokens)[:, None] + taps // 2
     places = offsets % tokens  # which tap reads token j from place i; beyond the taps there is none
@@ -120,7 +118,7 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     yield agree("output", "the softmax kernel with the weights as a mask", output, joined)
     with torch.device("meta"):  # shapes without memory
         layers = {
-            "attention": MultiHeadAttention(width, heads, width // heads, out_bias=False),
+            "attention": MultiHeadAttention(width, heads, share, out_bias=False),
             "attention_one_head": nn.MultiheadAttention(width, 1, bias=False),
             "convolution": nn.Conv1d(width, width, taps, bias=False),
             "grouped_convolution": nn.Conv1d(width, width, taps, groups=heads, bias=False),
@@ -136,12 +134,3 @@ def _attention(pattern: Sequence[Fraction], tokens: int) -> list[list[Fraction]]
         for offset, weight in enumerate(pattern, -(len(pattern) // 2)):
             row[(place + offset) % tokens] = weight
     return rows
-
-
-def _grouped(x_ND: Tensor, patterns_HK: Tensor) -> Tensor:
-    """The same by a convolution whose filters pass each channel of a group through the group's pattern."""
-    (heads, taps), share = patterns_HK.shape, x_ND.shape[1] // len(patterns_HK)
-    same = torch.eye(share, dtype=torch.float64)
-    filters = torch.einsum("hk,oi->hoik", patterns_HK, same).reshape(heads * share, share, taps)
-    around = functional.pad(x_ND.T[None], (taps // 2, taps // 2), mode="circular")
-    return functional.conv1d(around, filters, groups=heads)[0].T
