@@ -6,17 +6,11 @@ from typing import Any
 
 import pytest
 
+from tests.lessons.solving import answer_of
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import Answer
-from vitruvius.lessons.argmax_attention import Question, prove, solve
+from vitruvius.lessons.argmax_attention import Question
 
-
-def answer(**fields: Any) -> Answer:
-    question = Question(**fields)
-    *_, found = solve(question)
-    assert isinstance(found, Answer)
-    assert [proof.name for proof in prove(question, found) if not proof.passed] == []
-    return found
+answer = answer_of("argmax_attention")
 
 
 def test_the_default_question() -> None:
@@ -27,7 +21,9 @@ def test_the_default_question() -> None:
     assert found["gradients"]["keys"] == [[0, 0, 0]] * 4
     assert found["gradients"]["values"] == [[0] * 3, [1] * 3, [0] * 3, [0] * 3]
     # leads 8, 6, 9 over differences of keys of length sqrt(18), sqrt(50), sqrt(18)
-    assert found["margin"] == pytest.approx(min(8 / math.sqrt(18), 6 / math.sqrt(50), 9 / math.sqrt(18)), rel=1e-14)
+    assert found["margin"] == pytest.approx(
+        min(8 / math.sqrt(18), 6 / math.sqrt(50), 9 / math.sqrt(18)), rel=1e-14
+    )
 
 
 def test_a_rational_margin_stays_a_fraction() -> None:
@@ -51,10 +47,10 @@ def test_equal_keys_have_no_margin(keys: list[list[int]]) -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"query": [1, 2]}, "query has 2 entries: it needs 3, one for each entry of a key"),
-        ({"values": [[1]]}, "values has 1 row: it needs 4, one for each key"),
-        ({"values": [[1], [2], [3], [4, 5]]}, "values has 4 rows of 1 or 2 entries"),
-        ({"keys": []}, "keys has no rows: it needs 1 to 64 rows"),
+        ({"query": [1, 2]}, "query has 2 entries: it needs D = 3 as in keys"),
+        ({"values": [[1]]}, "values is 1 x 1: it needs M x E with M = 4 as in keys"),
+        ({"values": [[1], [2], [3], [4, 5]]}, "values has rows of 1 or 2 entries"),
+        ({"keys": []}, "keys is 0 x 0: it needs M x D with M from 1 to 64"),
     ],
 )
 def test_a_question_that_does_not_fit_is_refused(fields: dict[str, Any], message: str) -> None:
@@ -64,8 +60,4 @@ def test_a_question_that_does_not_fit_is_refused(fields: dict[str, Any], message
 
 
 def test_a_query_on_a_boundary_has_no_margin() -> None:
-    question = Question(query=[0, 0, 0])
-    *_, found = solve(question)
-    assert isinstance(found, Answer)
-    assert found["margin"] == 0
-    assert all(proof.passed for proof in prove(question, found))
+    assert answer(query=[0, 0, 0])["margin"] == 0

@@ -5,19 +5,13 @@ from typing import Any
 
 import pytest
 
+from tests.lessons.solving import answer_of
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import Answer
-from vitruvius.lessons.attention_as_graph import Question, prove, solve
+from vitruvius.lessons.attention_as_graph import Question
 
 H = [(1, -1), (-1, 1), (0, -1), (1, 0)]
 
-
-def answer(**fields: Any) -> Answer:
-    question = Question(**fields)
-    *_, found = solve(question)
-    assert isinstance(found, Answer)
-    assert all(proof.passed for proof in prove(question, found))
-    return found
+answer = answer_of("attention_as_graph")
 
 
 def attended(i: int, seen: list[int]) -> list[float]:
@@ -67,11 +61,11 @@ def test_the_cost_of_long_range() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"states": [[1], [1, 2]]}, "states has 2 rows of 1 or 2 entries: it needs 1 to 32 rows"),
-        ({"w_q": [[1, 0, 0]]}, "w_q has 1 row of 3 entries: it needs 1 x 2"),
-        ({"w_q": [[1, 0]]}, "w_q has 1 rows and w_k 2: queries and keys need one length"),
-        ({"mask": [[True]]}, "mask has 1 row of 1 entry: it needs 4 x 4"),
-        ({"tokens": []}, "tokens has 0 lengths: needs 1 to 8"),
+        ({"states": [[1], [1, 2]]}, "states has rows of 1 or 2 entries: it needs N x D, rows of one length"),
+        ({"w_q": [[1, 0, 0]]}, "w_q is 1 x 3: it needs A x D with D = 2 as in states"),
+        ({"w_q": [[1, 0]]}, "w_k is 2 x 2: it needs A x D with A = 1 as in w_q"),
+        ({"mask": [[True]]}, "mask is 1 x 1: it needs N x N with N = 4 as in states"),
+        ({"tokens": []}, "tokens has 0 entries: it needs T from 1 to 8"),
         ({"window": 0}, "window must be greater than or equal to 1"),
     ],
 )

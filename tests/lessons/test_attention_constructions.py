@@ -6,25 +6,20 @@ from typing import Any
 
 import pytest
 
+from tests.lessons.solving import answer_of
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import Answer
-from vitruvius.lessons.attention_constructions import Question, prove, solve
+from vitruvius.lessons.attention_constructions import Question
 
 X = [[1, 2], [3, 1], [0, 4], [2, 2]]
 
-
-def answer(**fields: Any) -> Answer:
-    question = Question(**fields)
-    *_, found = solve(question)
-    assert isinstance(found, Answer)
-    assert all(proof.passed for proof in prove(question, found))
-    return found
+answer = answer_of("attention_constructions")
 
 
 def test_a_convolution_by_hand() -> None:
-    # Taps: left neighbour as it is, itself with the first entry doubled, right neighbour with its entries swapped.
+    # Taps: left neighbour as it is, itself with the first entry doubled, right neighbour swapped.
     expected = [
-        [X[i - 1][0] + 2 * X[i][0] + X[(i + 1) % 4][1], X[i - 1][1] + X[i][1] + X[(i + 1) % 4][0]] for i in range(4)
+        [X[i - 1][0] + 2 * X[i][0] + X[(i + 1) % 4][1], X[i - 1][1] + X[i][1] + X[(i + 1) % 4][0]]
+        for i in range(4)
     ]
     found = answer()
     assert found["target"] == expected == [[5, 7], [11, 3], [5, 7], [6, 7]]
@@ -64,10 +59,10 @@ def test_the_error_falls_exponentially_with_the_sharpness() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"x": [[1], [2, 3]]}, "x has 2 rows of 1 or 2 entries: it needs 2 to 32 rows of one length"),
-        ({"x": [[1]]}, "x has 1 row of 1 entry"),
+        ({"x": [[1], [2, 3]]}, "x has rows of 1 or 2 entries: it needs N x E, rows of one length"),
+        ({"x": [[1]]}, "x is 1 x 1: it needs N x E with N from 2 to 32"),
         ({"kind": "permutation", "permutation": [0, 0, 1, 2]}, "permutation is [0, 0, 1, 2]"),
-        ({"kind": "pointwise", "weight": [[1]]}, "weight has the shapes [(1, 1)]: it needs 2 rows"),
+        ({"kind": "pointwise", "weight": [[1]]}, "weight is 1 x 1: it needs E x F with E = 2 as in x"),
         ({"taps": [[[1, 0], [0, 1]]] * 2}, "taps has 2 maps: it needs an odd number, at most 4"),
         ({"taps": []}, "taps has 0 maps"),
         ({"kind": "pooling"}, "kind must be"),

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from tests.lessons.solving import answer_of
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import Answer
-from vitruvius.lessons.encoder_layer import Question, prove, solve
+from vitruvius.lessons.encoder_layer import Question
 
 ONE_HEAD = {
     "x": [[1, 3], [2, 0]],
@@ -21,13 +21,7 @@ ONE_HEAD = {
 }
 """Two tokens of width 2, whose norms are (-1, 1) and (1, -1) up to eps."""
 
-
-def answer(**fields: Any) -> Answer:
-    question = Question(**fields)
-    *_, found = solve(question)
-    assert isinstance(found, Answer)
-    assert all(proof.passed for proof in prove(question, found))
-    return found
+answer = answer_of("encoder_layer")
 
 
 def gelu(x: float) -> float:
@@ -38,7 +32,7 @@ def test_a_layer_on_paper() -> None:
     # Queries are -1 and 1, keys 1 and -1, all values (-1 + 1) = 0: attention adds nothing but b_o.
     found = answer(**ONE_HEAD, b_o=[1, 0])
     assert found["after_attention"] == [pytest.approx([2, 3]), pytest.approx([3, 0])]
-    # Norms are (-1, 1) and (1, -1) again; the hidden unit reads the first entry, its GELU times 5 goes to the second.
+    # Norms are (-1, 1) and (1, -1) again; the hidden unit reads the first entry, 5 GELU go to the second.
     assert found["output"] == [
         pytest.approx([2, 3 + 5 * gelu(-1)], rel=1e-9),
         pytest.approx([3, 5 * gelu(1)], rel=1e-9),
@@ -65,11 +59,14 @@ def test_zero_maps_leave_the_tokens_alone() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"w_o": [[1, 0], [0, 1]]}, "w_o has the shape (2, 2): it needs (4, 4)"),
-        ({"w_k": [[[1, 0]] * 4]}, "w_k has the shape (1, 4, 2): it needs (2, 4, 2)"),
-        ({"b_1": [1, 2]}, "b_1 has the shape (2,): it needs (3,)"),
-        ({"x": [[1, 2], [3]]}, "the layer has 2 tokens, width 0"),
-        ({"w_q": []}, "0 heads of 0"),
+        (
+            {"w_o": [[1, 0], [0, 1]]},
+            "w_o is 2 x 2: it needs H*E x D with H*E = 4 as in w_q and D = 4 as in x",
+        ),
+        ({"w_k": [[[1, 0]] * 4]}, "w_k is 1 x 4 x 2: it needs H x D x E with H = 2 as in w_q"),
+        ({"b_1": [1, 2]}, "b_1 has 2 entries: it needs M = 3 as in w_1"),
+        ({"x": [[1, 2], [3]]}, "x has rows of 1 or 2 entries: it needs N x D, rows of one length"),
+        ({"w_q": []}, "w_q is 0 x 0 x 0: it needs H x D x E with H from 1 to 64"),
         ({"eps": 0}, "eps must be greater than 0"),
     ],
 )

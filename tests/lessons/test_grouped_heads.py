@@ -5,21 +5,15 @@ from typing import Any
 
 import pytest
 
+from tests.lessons.solving import answer_of
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import Answer
-from vitruvius.lessons.grouped_heads import Question, prove, solve
+from vitruvius.lessons.grouped_heads import Question
 
-
-def answer(**fields: Any) -> Answer:
-    question = Question(**fields)
-    *_, found = solve(question)
-    assert isinstance(found, Answer)
-    assert all(proof.passed for proof in prove(question, found))
-    return found
+answer = answer_of("grouped_heads")
 
 
 def test_the_default_question() -> None:
-    # Channels 1 and 2 are blurred with 1/4, 1/2, 1/4 around the ring; channels 3 and 4 come from the next token.
+    # Channels 1 and 2 are blurred with 1/4, 1/2, 1/4 around the ring; 3 and 4 come from the next token.
     found = answer()
     assert [row[0] for row in found["output"]] == [F(3, 4), F(3, 4), F(5, 4), F(5, 4)]  # of 1, 0, 2, 1
     assert [row[2:] for row in found["output"]] == [[1, 2], [0, 1], [1, 0], [2, 1]]
@@ -41,11 +35,14 @@ def test_heads_do_not_save_parameters_and_groups_do() -> None:
     ("fields", "message"),
     [
         ({"patterns": [[1], [1], [1]]}, "patterns has 3 heads: they need to divide the 4 columns of x"),
-        ({"patterns": []}, "patterns has 0 heads"),
-        ({"patterns": [["1/2", "1/2"], [1, 0]]}, "patterns have lengths [2]: they need one odd length"),
+        ({"patterns": []}, "patterns is 0 x 0: it needs H x K with H from 1 to 64"),
+        (
+            {"patterns": [["1/2", "1/2"], [1, 0]]},
+            "patterns have 2 weights: they need an odd number, at most 4",
+        ),
         ({"patterns": [[1, 0, 1], [0, 0, 1]]}, "pattern 1 has sum 2 and smallest weight 0"),
         ({"patterns": [[-1, 1, 1], [0, 0, 1]]}, "pattern 1 has sum 1 and smallest weight -1"),
-        ({"x": [[1, 2], [3]]}, "x has 2 rows of 1 or 2 entries: it needs 1 to 64 rows of one length"),
+        ({"x": [[1, 2], [3]]}, "x has rows of 1 or 2 entries: it needs N x D, rows of one length"),
     ],
 )
 def test_a_bad_question_is_refused(fields: dict[str, Any], message: str) -> None:

@@ -2,21 +2,16 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import pytest
 
+from tests.lessons.solving import work
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import Answer, Step
-from vitruvius.lessons.kernel_attention import Question, prove, solve
+from vitruvius.lessons.kernel_attention import Question
 
-
-def worked(**fields: Any) -> tuple[list[Step], Answer]:
-    question = Question(**fields)
-    *steps, found = solve(question)
-    assert isinstance(found, Answer)
-    assert [proof.name for proof in prove(question, found) if not proof.passed] == []
-    return [step for step in steps if isinstance(step, Step)], found
+worked = partial(work, "kernel_attention")
 
 
 def test_the_default_question() -> None:
@@ -74,9 +69,9 @@ def test_a_sign_without_strictness_is_named_as_the_mistake() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"q": [[1, 2, 3]]}, "q has rows of length 3: it needs the length of k, 2"),
-        ({"v": [[1]]}, "v has 1 row: it needs 3, one for each key"),
-        ({"q": [[1], [1, 2]]}, "q has 2 rows of 1 or 2 entries"),
+        ({"q": [[1, 2, 3]]}, "k is 3 x 2: it needs M x D with D = 3 as in q"),
+        ({"v": [[1]]}, "v is 1 x 1: it needs M x E with M = 3 as in k"),
+        ({"q": [[1], [1, 2]]}, "q has rows of 1 or 2 entries"),
         ({"kernel": "softmax"}, "kernel"),
         ({"dim": 0}, "dim must be greater than or equal to 1"),
     ],

@@ -5,20 +5,14 @@ from typing import Any
 
 import pytest
 
+from tests.lessons.solving import answer_of
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import Answer
-from vitruvius.lessons.key_perturbation import Question, prove, solve
+from vitruvius.lessons.key_perturbation import Question
 
 TWO = {"q": [[2]], "k": [[1], [0]], "v": [[10, 0], [0, 5]], "index": 0}
 """One query, width 1 (so the scale is 1): the key that moves has log-odds 2."""
 
-
-def answer(**fields: Any) -> Answer:
-    question = Question(**fields)
-    *_, found = solve(question)
-    assert isinstance(found, Answer)
-    assert all(proof.passed for proof in prove(question, found))
-    return found
+answer = answer_of("key_perturbation")
 
 
 def logistic(x: float) -> float:
@@ -49,7 +43,9 @@ def test_noise_spreads_along_one_line() -> None:
 
 def test_a_stretched_key_helps_only_queries_that_agree_with_it() -> None:
     found = answer(q=[[2], [-2], [0]], k=[[1], [0]], v=[[1], [0]], index=0, stretch=3)
-    assert [row[0] for row in found["output_after"]] == pytest.approx([logistic(6), logistic(-6), 0.5], rel=1e-12)
+    assert [row[0] for row in found["output_after"]] == pytest.approx(
+        [logistic(6), logistic(-6), 0.5], rel=1e-12
+    )
     assert found["helps"] == [True, False, False]
 
 
@@ -80,13 +76,16 @@ def test_without_a_slope_noise_changes_nothing() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"sigma": 1, "stretch": 2}, "sigma and stretch are given: it needs one of epsilon, sigma and stretch"),
+        (
+            {"sigma": 1, "stretch": 2},
+            "sigma and stretch are given: it needs one of epsilon, sigma and stretch",
+        ),
         ({"index": 3}, "index is 3: it needs 0 to 2"),
-        ({"epsilon": [1]}, "epsilon has 1 entry: it needs 4, one for each entry of a key"),
+        ({"epsilon": [1]}, "epsilon has 1 entry: it needs D = 4 as in q"),
         ({"sigma": 0}, "sigma must be greater than 0"),
         ({"beta": 0}, "beta must be greater than 0"),
-        ({"q": []}, "q has no rows"),
-        ({"k": [[1, 0, 0, 0]], "v": [[1]]}, "k has 1 row of 4 entries: it needs 2 to 64 rows"),
+        ({"q": []}, "q is 0 x 0: it needs N x D with N from 1 to 64"),
+        ({"k": [[1, 0, 0, 0]], "v": [[1]]}, "k is 1 x 4: it needs M x D with M from 2 to 64"),
     ],
 )
 def test_a_bad_question_is_refused(fields: dict[str, Any], message: str) -> None:

@@ -5,26 +5,22 @@ from typing import Any
 
 import pytest
 
+from tests.lessons.solving import answer_of
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import Answer
-from vitruvius.lessons.masking import Question, prove, solve
+from vitruvius.lessons.masking import Question
 
 E4, E7, E8 = exp(4), exp(7), exp(8)
 
-
-def answer(**fields: Any) -> Answer:
-    question = Question(**fields)
-    *_, found = solve(question)
-    assert isinstance(found, Answer)
-    assert all(proof.passed for proof in prove(question, found))
-    return found
+answer = answer_of("masking")
 
 
 def test_the_right_way_is_attention_over_what_is_left() -> None:
     right = answer()["right"]
     total = E4 + E7
     assert right["weights"] == pytest.approx([E4 / total, E7 / total, 0], rel=1e-12)
-    assert right["output"] == pytest.approx([(5 * E4 + 3 * E7) / total, (4 * E4 + 5 * E7) / total, 5], rel=1e-12)
+    assert right["output"] == pytest.approx(
+        [(5 * E4 + 3 * E7) / total, (4 * E4 + 5 * E7) / total, 5], rel=1e-12
+    )
     assert right["leak"] == {"keys": 0, "values": 0}
 
 
@@ -64,9 +60,9 @@ def test_any_time_steps_may_be_hidden() -> None:
         ({"hidden": [1, 2, 3]}, "hidden has [1, 2, 3]"),
         ({"hidden": [4]}, "hidden has [4]"),
         ({"step": 0}, "step is 0: it needs 1 to 3"),
-        ({"values": [[1], [2]]}, "values has 2 rows: it needs 3, one for each key"),
-        ({"queries": [[1, 2]]}, "queries has rows of length 2: it needs the length of keys, 3"),
-        ({"keys": []}, "keys has no rows"),
+        ({"values": [[1], [2]]}, "values is 2 x 1: it needs M x E with M = 3 as in keys"),
+        ({"queries": [[1, 2]]}, "queries is 1 x 2: it needs N x D with D = 3 as in keys"),
+        ({"keys": []}, "keys is 0 x 0: it needs M x D with M from 1 to 64"),
     ],
 )
 def test_a_bad_question_is_refused(fields: dict[str, Any], message: str) -> None:

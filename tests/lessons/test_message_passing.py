@@ -5,17 +5,11 @@ from typing import Any
 
 import pytest
 
+from tests.lessons.solving import answer_of
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import Answer
-from vitruvius.lessons.message_passing import Question, prove, solve
+from vitruvius.lessons.message_passing import Question
 
-
-def answer(**fields: Any) -> Answer:
-    question = Question(**fields)
-    *_, found = solve(question)
-    assert isinstance(found, Answer)
-    assert all(proof.passed for proof in prove(question, found))
-    return found
+answer = answer_of("message_passing")
 
 
 def test_the_assignments_vertex() -> None:
@@ -34,13 +28,17 @@ def test_a_row_w_adds_its_number_to_every_entry() -> None:
 def test_all_vertices_read_the_same_snapshot() -> None:
     # A ring 1 -> 2 -> 3 -> 1 that only moves states along.
     found = answer(
-        graph=[[1, 2], [2, 3], [3, 1]], states=[[1], [2], [3]], edge_function=1, aggregation="sum", update=[[0]]
+        graph=[[1, 2], [2, 3], [3, 1]],
+        states=[[1], [2], [3]],
+        edge_function=1,
+        aggregation="sum",
+        update=[[0]],
     )
     assert found["states"] == [[3], [1], [2]]
 
 
 def test_mean_matrix_edges_and_a_square_w() -> None:
-    # f(x) = x M with M = [[1, 2], [0, 1]]: (1, -1) -> (1, 1), (-1, 1) -> (-1, -1); both go to vertex 2, mean (0, 0).
+    # f(x) = x M with M = [[1, 2], [0, 1]]: (1, -1) -> (1, 1), (-1, 1) -> (-1, -1); the mean at 2 is (0, 0).
     found = answer(
         graph=[[1, 2], [2, 2]],
         states=[[1, -1], [-1, 1]],
@@ -68,10 +66,10 @@ def test_a_graph_without_edges_only_updates() -> None:
     [
         ({"graph": [[5, 1]], "aggregation": [1]}, "the edge [5, 1]: states has the vertices 1 to 4"),
         ({"graph": [[2, 1], [2, 1], [3, 1]]}, "each once"),
-        ({"aggregation": [1, 1]}, "aggregation has 2 entries: it needs 3, one for each edge of graph"),
-        ({"states": [[1, 2], [1]]}, "states has 2 rows of 1 or 2 entries: it needs 1 to 64 rows"),
-        ({"update": [[1, 1], [1, 1], [1, 1]]}, "update has 3 rows of 2 entries: it needs 2 x 2"),
-        ({"edge_function": [[1, 1]]}, "edge_function has 1 row of 2 entries: it needs 2 x 2"),
+        ({"aggregation": [1, 1]}, "aggregation has 2 entries: it needs E = 3 as in graph"),
+        ({"states": [[1, 2], [1]]}, "states has rows of 1 or 2 entries: it needs N x D, rows of one length"),
+        ({"update": [[1, 1], [1, 1], [1, 1]]}, "update is 3 x 2: it needs 1 x 2 or 2 x 2"),
+        ({"edge_function": [[1, 1]]}, "edge_function is 1 x 2: it needs D x D with D = 2 as in states"),
     ],
 )
 def test_a_question_that_does_not_fit_is_refused(fields: dict[str, Any], message: str) -> None:

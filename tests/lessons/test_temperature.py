@@ -6,17 +6,11 @@ from typing import Any
 
 import pytest
 
+from tests.lessons.solving import answer_of
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import Answer
-from vitruvius.lessons.temperature import Question, prove, solve
+from vitruvius.lessons.temperature import Question
 
-
-def answer(**fields: Any) -> Answer:
-    question = Question(**fields)
-    *_, found = solve(question)
-    assert isinstance(found, Answer)
-    assert all(proof.passed for proof in prove(question, found))
-    return found
+answer = answer_of("temperature")
 
 
 def test_the_default_question() -> None:
@@ -58,11 +52,11 @@ def test_hard_attention_preserves_and_soft_attention_diffuses() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"q": [[1, 2]]}, "q has rows of length 2: it needs the length of k, 4"),
-        ({"v": [[1]]}, "v has 1 row: it needs 3, one for each key"),
-        ({"k": [[1, 0, 0, 0]], "v": [[1]]}, "k has 1 row of 4 entries: it needs 2 to 64 rows"),
-        ({"betas": [-1]}, "betas has -1: it needs 1 to 64 numbers from 0 to a million"),
-        ({"betas": []}, "betas has nothing"),
+        ({"q": [[1, 2]]}, "k is 3 x 4: it needs M x D with D = 2 as in q"),
+        ({"v": [[1]]}, "v is 1 x 1: it needs M x E with M = 3 as in k"),
+        ({"k": [[1, 0, 0, 0]], "v": [[1]]}, "k is 1 x 4: it needs M x D with M from 2 to 64"),
+        ({"betas": [-1]}, "betas.0 must be greater than or equal to 0"),
+        ({"betas": []}, "betas has 0 entries: it needs B from 1 to 64"),
         ({"error": 0}, "error must be greater than"),
         ({"error": 1}, "error must be less than 1"),
     ],

@@ -4,46 +4,59 @@ Shapes: N tokens of x, M tokens of the context, D width, E query and key width, 
 With `layout="columns"` a token is a column, every matrix is given and answered transposed, and $Q = W_Q X$.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Annotated, Any, Literal, Self
 
+import torch
 from pydantic import model_validator
+from torch import Tensor
+from torch.nn import functional
 
 from vitruvius import lessons
-from vitruvius.core.blocks import Heatmap
-from vitruvius.lessons import Answer, Matrix, Proof, Step, _board, _shapes, _tensors
-from vitruvius.lessons._board import short
+from vitruvius.lessons import Answer, Board, Matrix, Proof, Step, latex
 from vitruvius.lessons._exact import product, root, softmax
-from vitruvius.lessons._layout import Layout, Rows, times, turned, written
+from vitruvius.lessons._figures import heatmap
 from vitruvius.lessons._proofs import agree
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from vitruvius.lessons._shapes import measure
+from vitruvius.lessons._tensors import attend, tensor
+from vitruvius.nn.attention import MultiHeadAttention
 
 SUBJECT = "attention"
-MOST_HEADS, LOWEST = 16, -700.0
+LOWEST = -700.0
+"""Logarithm of about the smallest number that a double holds."""
 NAMES = ("q", "k", "v", "scores", "weights", "heads")
 """What the answer gives of each head."""
+Heads = Annotated[tuple[Matrix, ...], "H"]
+Rows = list[list[Any]]
 
 
 def _digits(rows: str) -> Matrix:
     return tuple(tuple(Fraction(digit) for digit in row) for row in rows.split())
 
 
+def _heads(*heads: str) -> tuple[Matrix, ...]:
+    return tuple(map(_digits, heads))
+
+
+def _transposed(matrix: Sequence[Sequence[Any]]) -> Matrix:
+    return tuple(zip(*matrix, strict=True))
+
+
 class Question(lessons.Question):
     """Tokens and the matrices of every head."""
 
+    limits = {"H": (1, 16)}
     x: Matrix = _digits("101211 120111")
     context: Matrix | None = None
     """Where keys and values come from; x itself by default."""
-    w_q: tuple[Matrix, ...] = (_digits("100 010 001 110 011 111"), _digits("012 212 121 110 001 010"))
-    w_k: tuple[Matrix, ...] = (_digits("110 011 111 012 210 331"), _digits("000 000 000 001 100 131"))
-    w_v: tuple[Matrix, ...] = (_digits("321 123 121 212 111 313"), _digits("324 423 001 110 111 313"))
+    w_q: Heads = _heads("100 010 001 110 011 111", "012 212 121 110 001 010")
+    w_k: Heads = _heads("110 011 111 012 210 331", "000 000 000 001 100 131")
+    w_v: Heads = _heads("321 123 121 212 111 313", "324 423 001 110 111 313")
     w_o: Matrix = _digits("100100 010020 111112 222110 210120 000010")
     scaled: bool = True
     """Divide the scores by the root of the key width."""
-    layout: Layout = "rows"
+    layout: Literal["rows", "columns"] = "rows"
     """What a token is in every matrix."""
 
     @model_validator(mode="before")
@@ -53,25 +66,21 @@ class Question(lessons.Question):
         if not isinstance(data, dict) or data.get("layout") != "columns":
             return data
         own = {name: cls.model_fields[name].default for name in ("x", "w_o", "w_q", "w_k", "w_v")}
-        single = {name: turned("columns", own[name]) for name in ("x", "w_o")}
-        return {**single, **{name: [turned("columns", w) for w in own[name]] for name in ("w_q", "w_k", "w_v")}, **data}
+        single = {name: _transposed(own.pop(name)) for name in ("x", "w_o")}
+        return {**single, **{name: tuple(map(_transposed, heads)) for name, heads in own.items()}, **data}
 
     @model_validator(mode="after")
-    def _fits(self) -> Self:
-        heads = len(self.w_q)
-        if not 1 <= heads <= MOST_HEADS or {len(self.w_k), len(self.w_v)} != {heads}:
-            counts = f"w_q has {heads} heads, w_k {len(self.w_k)} and w_v {len(self.w_v)}"
-            raise ValueError(f"{counts}: each needs one matrix per head, 1 to {MOST_HEADS}")
-        width, other = self._size("x", self.x)[1], self._size("context", self.tokens)[1]
-        joined = 0
-        for index in range(heads):
-            head = f"of head {index + 1}"
-            queries = self._size(f"w_q {head}", self.w_q[index], width, "entry of a token of x")[1]
-            keys = self._size(f"w_k {head}", self.w_k[index], other, "entry of a token of the context")[1]
-            if queries != keys:
-                raise ValueError(f"w_q {head} makes queries of {queries} numbers, w_k keys of {keys}: they must agree")
-            joined += self._size(f"w_v {head}", self.w_v[index], other, "entry of a token of the context")[1]
-        self._size("w_o", self.w_o, joined, f"entry of the {heads} heads side by side")
+    def _matrices_fit(self) -> Self:
+        """Widths may differ from head to head, but each head's queries and keys have one width E."""
+        c, turn = ("D" if self.context is None else "C"), (1 if self.layout == "rows" else -1)
+        fields = [("x", "N D", self.x), ("context", "M C", self.context), ("w_o", "J O", self.w_o)]
+        for name, shape in (("w_q", "D E"), ("w_k", f"{c} E"), ("w_v", f"{c} F")):
+            heads = enumerate(getattr(self, name), 1)
+            fields += [(f"{name} of head {i}", f"{shape}{i}", matrix) for i, matrix in heads]
+        sizes = measure([(name, " ".join(shape.split()[::turn]), value) for name, shape, value in fields], {})
+        joined, (rows, _) = sum(size for dim, (size, _) in sizes.items() if dim[0] == "F"), sizes["J"]
+        if rows != joined:
+            raise ValueError(f"w_o has {rows} {self.layout}: it needs {joined}, the heads side by side")
         return self
 
     @property
@@ -81,169 +90,150 @@ class Question(lessons.Question):
 
     def turned(self, matrix: Sequence[Sequence[Any]]) -> Rows:
         """A matrix from the question's layout to rows, or back."""
-        return turned(self.layout, matrix)
+        return [list(row) for row in (matrix if self.layout == "rows" else _transposed(matrix))]
 
-    def _size(self, field: str, matrix: Matrix, needed: int | None = None, per: str = "") -> tuple[int, int]:
-        """Rows and columns when tokens are rows; `needed` rows are asked for, one for each `per`."""
-        size = _shapes.matrix(field, matrix)
-        rows, columns = size if self.layout == "rows" else size[::-1]
-        if needed is not None and rows != needed:
-            raise ValueError(f"{field} is {size[0]} x {size[1]}: it needs {needed} {self.layout}, one per {per}")
-        return rows, columns
-
-
-class Head(NamedTuple):
-    """What one head computes, tokens as rows."""
-
-    q: Rows
-    k: Rows
-    v: Rows
-    products: Rows  # q k^T, exact
-    scores: Rows  # exact if the root of the key width is
-    weights: Rows
-    heads: Rows  # the head's output
+    def times(self, left: str, right: str) -> str:
+        """A product of rows as it is written in the question's layout: transposed, the order turns round."""
+        return f"{left} {right}" if self.layout == "rows" else f"{right} {left}"
 
 
 def solve(question: Question) -> Iterator[Step | Answer]:
     """Head by head, then the heads together."""
-    x, tokens, layout = question.turned(question.x), question.turned(question.tokens), question.layout
-    yield Step(
-        says=f"{len(x)} tokens of {len(x[0])} numbers meet {len(question.w_q)} heads. Each head has its own matrices "
-        f"for queries, keys and values, and compares every query with all {len(tokens)} keys.",
-        formula=rf"S_i = {_scores(question, 'i', 'd_k')}, \quad A_i = \operatorname{{softmax}}(S_i), \quad "
-        rf"H_i = {times(question.layout, 'A_i', 'V_i')}",
-        value=[len(x), len(tokens), len(x[0])],
+    times, turned, count = question.times, question.turned, len(question.w_q)
+    x, tokens = turned(question.x), turned(question.tokens)
+    board = Board(tokens=len(x), width=len(x[0]), count=count, keys=len(tokens), w_o=question.w_o)
+    yield board.step(
+        "<tokens> tokens of <width> numbers meet <count> heads. Each head has its own matrices for queries, "
+        "keys and values, and compares every query with all <keys> keys.",
+        rf"S_i = {_scores(question, 'i', 'd_k')}, \quad A_i = \operatorname{{softmax}}(S_i), \quad H_i = "
+        rf"{times('A_i', 'V_i')}",
+        [len(x), len(tokens), len(x[0])],
     )
-    heads = []
-    for index in range(len(question.w_q)):
-        heads.append(_head(question, x, tokens, index))
-        yield from _head_steps(question, heads[-1], index)
-    joined = [[value for part in parts for value in part] for parts in zip(*(h.heads for h in heads), strict=True)]
-    output = product(joined, question.turned(question.w_o))
-    yield Step(
-        says=f"Put the {len(heads)} heads side by side, {len(joined[0])} numbers per token, and mix them with W^O into "
-        f"{len(output[0])}: the output of the block.",
-        formula=rf"O = {times(layout, 'H', 'W^O')} = "
-        rf"{times(layout, written(layout, joined), _board.matrix(question.w_o))} = {written(layout, output)}",
-        value=output,
+    heads = [_head(question, index) for index in range(count)]
+    for head in heads:
+        yield from _head_steps(question, head)
+    joined: Rows = [sum(parts, []) for parts in zip(*(head["heads"] for head in heads), strict=True)]
+    output = product(joined, turned(question.w_o))
+    board |= {"joined": turned(joined), "output": turned(output)}
+    board |= {"numbers": len(joined[0]), "out": len(output[0])}
+    yield board.step(
+        "Put the <count> heads side by side, <numbers> numbers per token, and mix them with W^O into <out>: "
+        "the output of the block.",
+        f"O = {times('H', 'W^O')} = {times('<joined>', '<w_o>')} = <output>",
+        output,
     )
-    yield _scaling_step(heads)
-    parts = {name: [question.turned(getattr(head, name)) for head in heads] for name in NAMES}
-    yield Answer(fields={**parts, "output": question.turned(output)})
+    board |= {"with": [_largest(h, 0.5) for h in heads], "without": [_largest(h, 0.0) for h in heads]}
+    yield board.step(
+        "What the division is for: the largest weights of the heads are <with> with it and <without> "
+        "without. The common mistake is to leave it out, or to divide by the root of the token's width "
+        "instead of the key's.",
+        value="with without",
+    )
+    parts = {name: [turned(head[name]) for head in heads] for name in NAMES}
+    yield Answer(fields={**parts, "output": board["output"]})
 
 
 def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     """Torch in double precision, its own attention, and the product's kernel and module."""
-    import torch
-    from torch.nn import functional
 
-    def tensor(matrix: Any) -> "Tensor":
-        return _tensors.tensor(question.turned(matrix))
+    def rows(matrix: Any) -> Tensor:
+        return tensor(question.turned(matrix))
 
-    x_ND, context_MD = tensor(question.x), tensor(question.tokens)
+    x_ND, context_MD = rows(question.x), rows(question.tokens)
     parts: list[tuple[Tensor, ...]] = []
     for w_q, w_k, w_v in zip(question.w_q, question.w_k, question.w_v, strict=True):
-        q, k, v = x_ND @ tensor(w_q), context_MD @ tensor(w_k), context_MD @ tensor(w_v)
+        q, k, v = x_ND @ rows(w_q), context_MD @ rows(w_k), context_MD @ rows(w_v)
         beta = k.shape[-1] ** -0.5 if question.scaled else 1.0
         scores = torch.einsum("ne,me->nm", q, k) * beta
         attended = functional.scaled_dot_product_attention(q, k, v, scale=beta)
-        by_kernel = _tensors.attend("softmax", q, k, v, beta=beta)
+        by_kernel = attend("softmax", q, k, v, beta=beta)
         parts.append((q, k, v, scores, scores.softmax(-1), attended, scores.log_softmax(-1), by_kernel))
-    *columns, logarithms, by_kernel_of = (list(column) for column in zip(*parts, strict=True))
-    claimed = {name: [tensor(matrix) for matrix in answer[name]] for name in NAMES}
-    output = tensor(answer["output"])
+    *columns, logarithms, by_kernels = (list(column) for column in zip(*parts, strict=True))
+    claimed = {name: [rows(matrix) for matrix in answer[name]] for name in NAMES}
+    output = rows(answer["output"])
     yield agree("every head", "torch's attention in double precision", list(claimed.values()), columns)
     # Weights far below one are compared by their logarithms, down to the smallest number a double holds.
     logs = [weights.log().clamp(min=LOWEST) for weights in claimed["weights"]]
     yield agree("weights", "torch.log_softmax", logs, [part.clamp(min=LOWEST) for part in logarithms])
-    yield agree("heads", "vitruvius.kernels.softmax", claimed["heads"], by_kernel_of)
-    yield agree("output", "torch products", output, torch.cat(columns[-1], 1) @ tensor(question.w_o))
-    if question.context is None and question.scaled and len({part.shape for qkv in parts for part in qkv[:3]}) == 1:
-        yield agree("output", "vitruvius.nn.MultiHeadAttention", output, _by_module(question, tensor))
+    yield agree("heads", "vitruvius.kernels.softmax", claimed["heads"], by_kernels)
+    yield agree("output", "torch products", output, torch.cat(columns[-1], 1) @ rows(question.w_o))
+    alike = len({part.shape for qkv in parts for part in qkv[:3]}) == 1
+    if question.context is None and question.scaled and alike:
+        yield agree("output", "vitruvius.nn.MultiHeadAttention", output, _by_module(question, rows))
 
 
-def _by_module(question: Question, tensor: Any) -> "Tensor":
+def _by_module(question: Question, rows: Callable[[Any], Tensor]) -> Tensor:
     """The product's own multi-head attention with the question's matrices as its weights."""
-    import torch
-
-    from vitruvius.nn.attention import MultiHeadAttention
-
-    width, head_dim = tensor(question.w_q[0]).shape
+    width, head_dim = rows(question.w_q[0]).shape
     with torch.random.fork_rng(devices=[]), torch.no_grad():  # the drawn weights are replaced
         module = MultiHeadAttention(width, len(question.w_q), head_dim, out_bias=False).double()
-        rows = [tensor(w).T for group in (question.w_q, question.w_k, question.w_v) for w in group]
-        module.qkv.weight.copy_(torch.cat(rows))
-        module.out.weight = torch.nn.Parameter(tensor(question.w_o).T)
-        return module(tensor(question.x)[None])[0]
+        maps = [rows(w).T for w in (*question.w_q, *question.w_k, *question.w_v)]
+        module.qkv.weight.copy_(torch.cat(maps))
+        module.out.weight = torch.nn.Parameter(rows(question.w_o).T)
+        return module(rows(question.x)[None])[0]
 
 
-def _head(question: Question, x: Rows, tokens: Rows, index: int) -> Head:
-    q = product(x, question.turned(question.w_q[index]))
-    k, v = (product(tokens, question.turned(w[index])) for w in (question.w_k, question.w_v))
-    products = product(q, list(zip(*k, strict=True)))
-    divisor = root(len(k[0])) if question.scaled else 1
+def _head(question: Question, index: int) -> Board:
+    """What one head computes, tokens as rows; the scores are exact if the root of the key width is."""
+    given = {"X": question.x, "C": question.tokens}
+    given |= {f"w_{part}": getattr(question, f"w_{part}")[index] for part in "qkv"}
+    x, tokens, w_q, w_k, w_v = map(question.turned, given.values())
+    q, k, v = product(x, w_q), product(tokens, w_k), product(tokens, w_v)
+    products, divisor = product(q, _transposed(k)), root(len(k[0])) if question.scaled else 1
     scores = [[value / divisor for value in row] for row in products]
     weights = [softmax(row) for row in scores]
-    return Head(q, k, v, products, scores, weights, product(weights, v))
+    board = Board(q=q, k=k, v=v, products=products, scores=scores, weights=weights, heads=product(weights, v))
+    board["shown"] = {name: question.turned(rows) for name, rows in board.items()}  # in the question's layout
+    board |= {**given, "i": index + 1, "width": len(k[0]), "values": len(v), "best": max(weights[0])}
+    return board
 
 
-def _head_steps(question: Question, head: Head, index: int) -> Iterator[Step]:
-    i, width = index + 1, len(head.k[0])
-    lines = []
-    for letter, result in zip("QKV", head[:3], strict=True):
-        name = "X" if letter == "Q" or question.context is None else "C"
-        matrix = question.x if name == "X" else question.tokens
-        names = times(question.layout, name, f"W_{i}^{letter}")
-        weights = _board.matrix(getattr(question, f"w_{letter.lower()}")[index])
-        numbers = times(question.layout, _board.matrix(matrix), weights)
-        lines.append(rf"{letter}_{i} = {names} = {numbers} = {written(question.layout, result)}")
-    yield Step(
-        says=f"Head {i}: queries, keys and values, one of each per token; the first query is {short(head.q[0])}.",
-        formula=r" \quad ".join(lines),
-        value={"q": head.q, "k": head.k, "v": head.v},
+def _head_steps(question: Question, board: Board) -> Iterator[Step]:
+    times, source = question.times, "X" if question.context is None else "C"
+    lines = [
+        f"{part.upper()}_<i> = {times(name, f'W_<i>^{part.upper()}')} = {times(f'<{name}>', f'<w_{part}>')} "
+        f"= <shown[{part}]>"
+        for part, name in zip("qkv", ("X", source, source), strict=True)
+    ]
+    yield board.step(
+        "Head <i>: queries, keys and values, one of each per token; the first query is <q[0]>.",
+        r" \quad ".join(lines),
+        "q k v",
     )
-    divided = f", divided by the root of {width}, the number of products in each" if question.scaled else ""
-    over = rf"\frac{{1}}{{\sqrt{{{width}}}}} {written(question.layout, head.products)} = " if question.scaled else ""
-    yield Step(
-        says=f"Head {i}: every query times every key, {head.products[0][0]} for the first two{divided}.",
-        formula=rf"S_{i} = {_scores(question, str(i), str(width))} = {over}{written(question.layout, head.scores)}",
-        value=head.scores,
+    divided = ", divided by the root of <width>, the number of products in each" if question.scaled else ""
+    over = r"\frac{1}{\sqrt{<width>}} <shown[products]> = " if question.scaled else ""
+    yield board.step(
+        f"Head <i>: every query times every key, <products[0][0]> for the first two{divided}.",
+        rf"S_<i> = {_scores(question, '<i>', '<width>')} = {over}<shown[scores]>",
+        "scores",
     )
-    yield Step(
-        says=f"Head {i}: softmax over the keys of each query, so that its weights add up to 1. The first query gives "
-        f"{max(head.weights[0]):.6g} to its best key.",
-        formula=rf"{_first_weight(head, width if question.scaled else 1)}, \quad "
-        rf"A_{i} = {written(question.layout, head.weights)}",
-        value=head.weights,
-        figure=Heatmap(title=f"Weights of head {i}: query by key", values=tuple(map(tuple, head.weights))),
+    board["first"] = _first_weight(board, board["width"] if question.scaled else 1)
+    yield board.step(
+        "Head <i>: softmax over the keys of each query, so that its weights add up to 1. The first query "
+        "gives <best> to its best key.",
+        r"<first>, \quad A_<i> = <shown[weights]>",
+        "weights",
+        heatmap(f"Weights of head {board['i']}: query by key", board["weights"]),
     )
-    yield Step(
-        says=f"Head {i}: mix the {len(head.v)} values with these weights: the output of head {i}.",
-        formula=rf"H_{i} = {times(question.layout, f'A_{i}', f'V_{i}')} = {written(question.layout, head.heads)}",
-        value=head.heads,
-    )
-
-
-def _scaling_step(heads: list[Head]) -> Step:
-    """What the division by the root is for, in this instance."""
-    scaled, plain = (
-        [max(max(softmax([float(p) / len(h.k[0]) ** power for p in row])) for row in h.products) for h in heads]
-        for power in (0.5, 0.0)
-    )
-    return Step(
-        says=f"What the division is for: the largest weights of the heads are {short(scaled)} with it and "
-        f"{short(plain)} without. The common mistake is to leave it out, or to divide by the root of the token's "
-        "width instead of the key's.",
-        value={"with": scaled, "without": plain},
+    yield board.step(
+        "Head <i>: mix the <values> values with these weights: the output of head <i>.",
+        f"H_<i> = {times('A_<i>', 'V_<i>')} = <shown[heads]>",
+        "heads",
     )
 
 
-def _first_weight(head: Head, square: int) -> str:
+def _largest(head: Board, power: float) -> float:
+    """The largest weight of a head whose products are divided by this power of the key width."""
+    divisor = head["width"] ** power
+    return max(max(softmax([float(value) / divisor for value in row])) for row in head["products"])
+
+
+def _first_weight(head: Board, square: int) -> str:
     """The first weight of the first query, its exponentials as they stand."""
     root_sign = "" if square == 1 else rf"/\sqrt{{{square}}}"
-    powers = [rf"e^{{{value}{root_sign}}}" for value in head.products[0]]
+    powers = [rf"e^{{{value}{root_sign}}}" for value in head["products"][0]]
     powers[6:] = [r"\dots"] if len(powers) > 6 else []
-    return rf"a_{{11}} = \frac{{{powers[0]}}}{{{' + '.join(powers)}}} = {_board.number(head.weights[0][0])}"
+    return rf"a_{{11}} = \frac{{{powers[0]}}}{{{' + '.join(powers)}}} = {latex(head['weights'][0][0])}"
 
 
 def _scores(question: Question, index: str, width: str) -> str:
