@@ -4,19 +4,12 @@ from typing import Any
 
 import pytest
 
+from tests.lessons.solving import answer_of
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import Answer
-from vitruvius.lessons.paper_review import Question, prove, solve
+from vitruvius.lessons.paper_review import Question
 
+answer = answer_of("paper_review")
 SECTIONS = ("summary", "strengths", "weaknesses", "reflections")
-
-
-def answer(**fields: Any) -> Answer:
-    question = Question(**fields)
-    *_, found = solve(question)
-    assert isinstance(found, Answer)
-    assert all(proof.passed for proof in prove(question, found))
-    return found
 
 
 def test_the_four_sections_fit_on_a_page() -> None:
