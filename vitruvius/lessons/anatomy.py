@@ -27,8 +27,8 @@ POSITIONS = {
     "none": "nothing here, so the <tokens> tokens are a set and the order of patches is lost",
 }
 READ = {
-    "cls": "a learned class token, put in front as token 1 of <tokens>: it asks all patches and collects what "
-    "it needs; after the last norm the head reads it alone",
+    "cls": "a learned class token, put in front as token 1 of <tokens>: it asks all patches and collects "
+    "what it needs; after the last norm the head reads it alone",
     "mean": "the mean of the <arch.patches> patch tokens after the last norm, which the head reads",
 }
 
