@@ -1,6 +1,6 @@
 """A Vision Transformer part by part: shapes, parameters, multiply-adds, and what each part is for."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Annotated, Any, Self
 
@@ -179,9 +179,9 @@ def _measured(arch: Arch) -> tuple[dict[str, Any], ...]:
         model, x = ViT(arch).eval(), torch.zeros(1, arch.channels, arch.image, arch.image)
     entries = []
 
-    def stage(name: str, owners: list[Any], run: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    def stage(name: str, owners: list[Any], run: Any, x: Tensor) -> Tensor:
         with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
-            y = run(x)
+            y: Tensor = run(x)
         owned = [list(owner.parameters()) if hasattr(owner, "parameters") else [owner] for owner in owners]
         size = sum(parameter.numel() for parameters in owned for parameter in parameters)
         entries.append(_entry(name, y.shape[1:], size, counter.get_total_flops() // 2))

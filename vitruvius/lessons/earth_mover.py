@@ -136,7 +136,8 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     """Feasibility, duality, complementary slackness, and a linear programme."""
     given, wanted, plan = arrays(*question.masses, answer["plan"])
     u, v = arrays(answer["potentials"]["supply"], answer["potentials"]["demand"])
-    costs = cdist(*arrays(*question.places))
+    sources, sinks = arrays(*question.places)
+    costs = cdist(sources, sinks)
     sent, received, moved = plan.sum(1), plan.sum(0), min(given.sum(), wanted.sum())
     left_u, left_v = given - sent > SLACK * given, wanted - received > SLACK * wanted
     full = [moved, *given[~left_u], *wanted[~left_v]]
@@ -166,8 +167,7 @@ def _programme(given: Array, wanted: Array, costs: Array) -> float:
     leaving = np.kron(np.eye(rows), np.ones(columns)), given
     arriving = np.kron(np.ones(rows), np.eye(columns)), wanted
     larger, smaller = (leaving, arriving) if given.sum() >= wanted.sum() else (arriving, leaving)
-    limits = {"A_ub": larger[0], "b_ub": larger[1], "A_eq": smaller[0], "b_eq": smaller[1]}
-    found = linprog(costs.ravel(), **limits, method="highs")
+    found = linprog(costs.ravel(), *larger, *smaller, method="highs")
     return float(found.fun if found.fun is not None else "nan")
 
 

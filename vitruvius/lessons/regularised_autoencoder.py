@@ -197,14 +197,14 @@ def _modules(question: Question) -> nn.Sequential:
 def _trained(question: Question) -> tuple[float, Tensor]:
     """The objective at which random weights end, with the singular values of the decoder."""
     weights = [weight.detach() for weight in _modules(question).parameters()]
-    stop = {"max_iter": 300, "tolerance_grad": 1e-12, "tolerance_change": 1e-18}
+    stop: dict[str, Any] = {"max_iter": 300, "tolerance_grad": 1e-12, "tolerance_change": 1e-18}
     for _ in range(3):
         weights = [x.clone(memory_format=torch.contiguous_format).requires_grad_() for x in weights]
         optimiser: Any = torch.optim.LBFGS(weights, **stop, line_search_fn="strong_wolfe")
 
-        def closure(optimiser: Any = optimiser, weights: list[Tensor] = weights) -> Tensor:
+        def closure(optimiser: Any = optimiser, weights: list[Tensor] = weights) -> Any:
             optimiser.zero_grad()
-            value = _objective(question, *weights)
+            value: Any = _objective(question, *weights)
             value.backward()
             return value
 
