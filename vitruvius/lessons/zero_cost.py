@@ -81,7 +81,7 @@ def solve(question: Question) -> Iterator[Step | Answer]:
 
 
 def prove(question: Question, answer: Answer) -> Iterator[Proof]:
-    """Autograd on torch's modules, SNIP by a mask of ones on the parameters, and the product's own proxies."""
+    """Autograd on torch's modules, SNIP by a mask of ones on the parameters, the product's own proxies."""
     given = {name: tensor(getattr(question, name)) for name in (*PARAMETERS, "x")}
     labels = torch.tensor(question.y)
     with torch.random.fork_rng(devices=[]):  # the drawn weights are replaced
