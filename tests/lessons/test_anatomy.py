@@ -4,17 +4,11 @@ from typing import Any
 
 import pytest
 
+from tests.lessons.solving import answer_of, work
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import Answer
-from vitruvius.lessons.anatomy import Question, prove, solve
+from vitruvius.lessons.anatomy import Question
 
-
-def answer(**fields: Any) -> Answer:
-    question = Question(**fields)
-    *_, found = solve(question)
-    assert isinstance(found, Answer)
-    assert all(proof.passed for proof in prove(question, found))
-    return found
+answer = answer_of("anatomy")
 
 
 def test_the_base_model_has_its_published_size() -> None:
@@ -26,7 +20,7 @@ def test_the_base_model_has_its_published_size() -> None:
 
 
 def test_a_tiny_network_by_hand() -> None:
-    # 4 x 4 pixels in 4 patches of 4, width 6, one layer of 2 heads of 3, 5 hidden units, 3 classes, no class token.
+    # 4 x 4 pixels in 4 patches of 4, width 6, one layer of 2 heads of 3, 5 hidden units, 3 classes.
     arch = {"image": 4, "patch": 2, "width": 6, "depth": 1, "heads": 2, "mlp": 5, "classes": 3}
     found = answer(arch={**arch, "class_token": False, "pooling": "mean"})
     assert found["layers"] == [
@@ -49,9 +43,8 @@ def test_presets_go_by_name() -> None:
 
 
 def test_fixed_positions_have_no_parameters_and_are_told_apart_from_learned_ones() -> None:
-    found = answer(arch={"positions": "sinusoidal", "depth": 1})
+    steps, found = work("anatomy", arch={"positions": "sinusoidal", "depth": 1})
     assert next(layer for layer in found["layers"] if layer["name"] == "positions")["parameters"] == 0
-    steps = list(solve(Question(arch={"positions": "sinusoidal", "depth": 1})))
     assert "sines and cosines" in str(steps[1])
 
 

@@ -6,17 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.lessons.solving import answer_of, work
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import Answer, Step
-from vitruvius.lessons.denoising_linear import Question, prove, solve
+from vitruvius.lessons.denoising_linear import Question
 
-
-def worked(**fields: Any) -> tuple[list[Step], Answer]:
-    question = Question(**fields)
-    *steps, found = solve(question)
-    assert isinstance(found, Answer)
-    assert [proof.name for proof in prove(question, found) if not proof.passed] == []
-    return [step for step in steps if isinstance(step, Step)], found
+answer = answer_of("denoising_linear")
 
 
 def test_the_default_question() -> None:
@@ -24,30 +18,33 @@ def test_the_default_question() -> None:
     axes = [[2, -1, 2], [2, 2, -1], [-1, 2, 2]]
     shares = [Fraction(9, 10), Fraction(4, 5), Fraction(1, 2)]
     expected = [
-        [sum(share * Fraction(axes[i][a] * axes[j][a], 9) for a, share in enumerate(shares)) for j in range(3)]
+        [
+            sum(share * Fraction(axes[i][a] * axes[j][a], 9) for a, share in enumerate(shares))
+            for j in range(3)
+        ]
         for i in range(3)
     ]
-    _, found = worked()
+    found = answer()
     assert found["map"] == expected
     assert found["minimum"] == Fraction(81, 10) + Fraction(36, 5) + Fraction(9, 2)
 
 
 def test_a_bottleneck_drops_the_weakest_direction() -> None:
-    _, found = worked(latent=2)
+    found = answer(latent=2)
     assert found["minimum"] == pytest.approx(8.1 + 7.2 + 9, rel=1e-12)
     assert np.linalg.matrix_rank(np.array(found["map"])) == 2
 
 
 def test_uncorrelated_features_shrink_one_by_one() -> None:
     # variances 2 and 1/2, noise variance 1: shares 2/3 and 1/3, errors 2/3 and 1/3
-    _, found = worked(data=[[2, -2, 0, 0], [0, 0, 1, -1]], noise=1)
+    found = answer(data=[[2, -2, 0, 0], [0, 0, 1, -1]], noise=1)
     assert found["map"] == [[Fraction(2, 3), 0], [0, Fraction(1, 3)]]
     assert found["minimum"] == 1
 
 
 def test_the_assignments_population() -> None:
     # 20 directions of variance 10 and 80 of variance 1, noise 1/2, latent 20
-    value = worked()[0][-1].value
+    value = work("denoising_linear")[0][-1].value
     assert value["noisy"] == 80 + 20 * Fraction(10, 41)
     assert float(value["clean"]) == pytest.approx(80 + 200 * (0.25 / 10.25) ** 2, rel=1e-12)
 
@@ -57,7 +54,7 @@ def test_the_assignments_population() -> None:
     [
         ({"noise": 0}, "noise is 0, it must be a positive standard deviation"),
         ({"latent": 4}, "latent is 4, it must be at most the 3 features of data"),
-        ({"data": [[1], [2, 3]]}, "data has 2 rows of 1 or 2 entries"),
+        ({"data": [[1], [2, 3]]}, "data has rows of 1 or 2 entries"),
         ({"data": [[1, -1, 0, 0], [0, 0, 1, -1]], "latent": 1}, "directions 1 and 2 both have variance 0.5"),
     ],
 )

@@ -8,16 +8,11 @@ from typing import Any
 import pytest
 from scipy.stats import wasserstein_distance
 
+from tests.lessons.solving import answer_of, work
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import earth_mover
 from vitruvius.lessons.earth_mover import Question
 
-
-def solved(**fields: Any) -> dict[str, Any]:
-    question = Question(**fields)
-    *_, answer = earth_mover.solve(question)
-    assert all(proof.passed for proof in earth_mover.prove(question, answer))  # type: ignore[arg-type]
-    return answer.fields  # type: ignore[union-attr]
+answer = answer_of("earth_mover")
 
 
 def least_work(supply: list[Any], demand: list[Any]) -> float:
@@ -32,40 +27,39 @@ def least_work(supply: list[Any], demand: list[Any]) -> float:
 def test_the_default_is_one_where_greed_is_not_best() -> None:
     supply = [((0, 0), 3), ((4, 0), 3), ((12, 9), 2)]
     demand = [((4, 3), 3), ((12, 0), 3), ((0, 9), 2)]
-    answer = solved()
-    assert answer["work"] == 55 == round(least_work(supply, demand), 9)
-    assert answer["distance"] == Fraction(55, 8)
-    assert answer["plan"] == [[1, 0, 2], [2, 1, 0], [0, 2, 0]]
-    steps = list(earth_mover.solve(Question()))
-    assert "57" in steps[1].says  # type: ignore[union-attr]  # the greedy plan
-    assert "saves 2 per unit" in steps[2].says  # type: ignore[union-attr]
+    steps, found = work("earth_mover")
+    assert found["work"] == 55 == round(least_work(supply, demand), 9)
+    assert found["distance"] == Fraction(55, 8)
+    assert found["plan"] == [[1, 0, 2], [2, 1, 0], [0, 2, 0]]
+    assert "57" in steps[1].says  # the greedy plan
+    assert "saves 2 per unit" in steps[2].says
 
 
 def test_on_a_line_the_distance_is_the_area_between_the_cumulative_masses() -> None:
     supply, demand = [[0, 3], [4, 2]], [[3, 2], [7, 3]]
-    answer = solved(supply=supply, demand=demand)
+    found = answer(supply=supply, demand=demand)
     # Cumulative surplus 3 on 0..3, 1 on 3..4, 3 on 4..7.
-    assert answer["work"] == 3 * 3 + 1 * 1 + 3 * 3
-    assert float(answer["distance"]) == pytest.approx(wasserstein_distance([0, 4], [3, 7], [3, 2], [2, 3]))
+    assert found["work"] == 3 * 3 + 1 * 1 + 3 * 3
+    assert float(found["distance"]) == pytest.approx(wasserstein_distance([0, 4], [3, 7], [3, 2], [2, 3]))
 
 
 def test_fractions_stay_fractions() -> None:
-    answer = solved(supply=[[0, "1/2"], ["1/3", "1/2"]], demand=[[1, 1]])
-    assert (answer["work"], answer["plan"]) == (Fraction(5, 6), [[Fraction(1, 2)], [Fraction(1, 2)]])
+    found = answer(supply=[[0, "1/2"], ["1/3", "1/2"]], demand=[[1, 1]])
+    assert (found["work"], found["plan"]) == (Fraction(5, 6), [[Fraction(1, 2)], [Fraction(1, 2)]])
 
 
 def test_roots_are_written_as_roots() -> None:
-    steps = list(earth_mover.solve(Question(supply=[[[0, 0], 1]], demand=[[[1, 1], 1]])))
-    assert r"\sqrt{2}" in steps[0].formula  # type: ignore[union-attr]
+    steps, _ = work("earth_mover", supply=[[[0, 0], 1]], demand=[[[1, 1], 1]])
+    assert r"\sqrt{2}" in steps[0].formula
 
 
 @pytest.mark.parametrize("sides", [("supply", "demand"), ("demand", "supply")])
 def test_partial_transport_moves_the_smaller_mass(sides: tuple[str, str]) -> None:
     large, small = [[(0, 0), 2], [(5, 0), 2]], [[(1, 0), 1], [(6, 1), 1]]
-    answer = solved(**{sides[0]: large, sides[1]: small}, partial=True)
-    assert answer["work"] == pytest.approx(least_work(large, small))
-    assert sum(map(sum, answer["plan"])) == 2
-    assert all(price <= 0 for price in answer["potentials"][sides[0]])
+    found = answer(**{sides[0]: large, sides[1]: small}, partial=True)
+    assert found["work"] == pytest.approx(least_work(large, small))
+    assert sum(map(sum, found["plan"])) == 2
+    assert all(price <= 0 for price in found["potentials"][sides[0]])
 
 
 @pytest.mark.parametrize(
@@ -74,8 +68,8 @@ def test_partial_transport_moves_the_smaller_mass(sides: tuple[str, str]) -> Non
         ({"demand": [[[0, 0], 9]]}, "supply has mass 8, demand 9: both need the same, or partial=true"),
         ({"supply": [[0, 8]]}, r"points of \[1, 2\] coordinates"),
         ({"supply": [[[0, 0], 0]]}, "supply has a mass of 0: every mass must be above 0"),
-        ({"supply": []}, "supply has 0 points: needs 1 to 16"),
-        ({"supply": [[0, 1]] * 17}, "supply has 17 points"),
+        ({"supply": []}, "supply has 0 entries: it needs S from 1 to 16"),
+        ({"supply": [[0, 1]] * 17}, "supply has 17 entries"),
     ],
 )
 def test_bad_piles_are_named(fields: dict[str, Any], message: str) -> None:
@@ -94,4 +88,4 @@ def test_random_piles_agree_with_an_optimal_transport_library() -> None:
         supply = [[place.tolist(), 4] for place in a]
         demand = [[place.tolist(), 5] for place in b]
         expected = ot.emd2(np.full(5, 4.0), np.full(4, 5.0), ot.dist(a, b, metric="euclidean"))
-        assert float(solved(supply=supply, demand=demand)["work"]) == pytest.approx(expected)
+        assert float(answer(supply=supply, demand=demand)["work"]) == pytest.approx(expected)

@@ -6,17 +6,11 @@ from typing import Any
 
 import pytest
 
+from tests.lessons.solving import answer_of
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import Answer
-from vitruvius.lessons.masked_linear import Question, prove, solve
+from vitruvius.lessons.masked_linear import Question
 
-
-def answer(**fields: Any) -> Answer:
-    question = Question(**fields)
-    *_, found = solve(question)
-    assert isinstance(found, Answer)
-    assert [proof.name for proof in prove(question, found) if not proof.passed] == []
-    return found
+answer = answer_of("masked_linear")
 
 
 def expected_error(linear: Any, data: Any, hidden: Fraction) -> Fraction:
@@ -60,7 +54,9 @@ def test_uncorrelated_features_cannot() -> None:
 def test_a_bottleneck_costs_more() -> None:
     minima = [float(answer(latent=k)["minimum"]) for k in (1, 2, 3)]
     assert minima == sorted(minima, reverse=True)
-    assert minima[1] == pytest.approx(float(expected_error(answer(latent=2)["map"], Question().data, Fraction(1, 4))))
+    assert minima[1] == pytest.approx(
+        float(expected_error(answer(latent=2)["map"], Question().data, Fraction(1, 4)))
+    )
 
 
 @pytest.mark.parametrize(
@@ -70,7 +66,7 @@ def test_a_bottleneck_costs_more() -> None:
         ({"mask": 0}, "mask is 0"),
         ({"latent": 4}, "latent is 4, it must be at most the 3 features of data"),
         ({"data": [[1, 2], [0, 0]]}, "data has a row of zeros"),
-        ({"data": [[1], [2, 3]]}, "data has 2 rows of 1 or 2 entries"),
+        ({"data": [[1], [2, 3]]}, "data has rows of 1 or 2 entries"),
         ({"data": [[1, -1, 0, 0], [0, 0, 1, -1]], "latent": 1}, "axes 1 and 2 gain the same"),
     ],
 )

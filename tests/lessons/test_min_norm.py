@@ -5,17 +5,11 @@ from typing import Any
 
 import pytest
 
+from tests.lessons.solving import answer_of
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import Answer
-from vitruvius.lessons.min_norm import Question, prove, solve
+from vitruvius.lessons.min_norm import Question
 
-
-def answer(**fields: Any) -> Answer:
-    question = Question(**fields)
-    *_, found = solve(question)
-    assert isinstance(found, Answer)
-    assert all(proof.passed for proof in prove(question, found))
-    return found
+answer = answer_of("min_norm")
 
 
 def test_the_default_question() -> None:
@@ -55,9 +49,9 @@ def test_a_square_system_has_only_one_solution() -> None:
         ({"step": "1/2"}, "step is 1/2: descent needs a step between 0 and 0.333333"),
         ({"step": 0}, "step is 0"),
         ({"x": [[0, 0]], "y": [0]}, "x has only zeros"),
-        ({"x": [[1, 2], [3]]}, "x has 2 rows of 1 or 2 entries: it needs 1 to 12 rows of one length"),
-        ({"y": [1]}, "y has 1 entry: it needs 2, one for each row of x"),
-        ({"start": [1]}, "start has 1 entry: it needs 3, one for each column of x"),
+        ({"x": [[1, 2], [3]]}, "x has rows of 1 or 2 entries: it needs N x D, rows of one length"),
+        ({"y": [1]}, "y has 1 entry: it needs N = 2 as in x"),
+        ({"start": [1]}, "start has 1 entry: it needs D = 3 as in x"),
         ({"iterations": 100}, "iterations must be less than or equal to 20"),
     ],
 )

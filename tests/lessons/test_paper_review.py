@@ -1,22 +1,13 @@
 """The review fits on a page, quotes computed sizes and names commands for what can be measured."""
 
-from typing import Any
-
 import pytest
 
+from tests.lessons.solving import answer_of
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import Answer
-from vitruvius.lessons.paper_review import Question, prove, solve
+from vitruvius.lessons.paper_review import Question
 
+answer = answer_of("paper_review")
 SECTIONS = ("summary", "strengths", "weaknesses", "reflections")
-
-
-def answer(**fields: Any) -> Answer:
-    question = Question(**fields)
-    *_, found = solve(question)
-    assert isinstance(found, Answer)
-    assert all(proof.passed for proof in prove(question, found))
-    return found
 
 
 def test_the_four_sections_fit_on_a_page() -> None:
@@ -25,8 +16,8 @@ def test_the_four_sections_fit_on_a_page() -> None:
 
 
 def test_the_sizes_are_those_of_the_base_network() -> None:
-    # 12 layers of 4 D^2 + 2 D M weights and 9 D + M biases and norms, the patch map, class token, 197 positions, the
-    # last norm and the head, with D = 768 and M = 3072.
+    # 12 layers of 4 D^2 + 2 D M weights and 9 D + M biases and norms, the patch map, class token, 197
+    # positions, the last norm and the head, with D = 768 and M = 3072.
     layer = 4 * 768**2 + 2 * 768 * 3072 + 9 * 768 + 3072
     sizes = answer()["sizes"]
     assert sizes["patches"] == 14**2

@@ -7,37 +7,33 @@ from typing import Any
 import pytest
 from scipy.optimize import minimize
 
+from tests.lessons.solving import answer_of, work
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import Answer, Step
-from vitruvius.lessons.regularised_autoencoder import Question, prove, solve
+from vitruvius.lessons.regularised_autoencoder import Question
 
-
-def worked(**fields: Any) -> tuple[list[Step], Answer]:
-    question = Question(**fields)
-    *steps, found = solve(question)
-    assert isinstance(found, Answer)
-    assert [proof.name for proof in prove(question, found) if not proof.passed] == []
-    return [step for step in steps if isinstance(step, Step)], found
+answer = answer_of("regularised_autoencoder")
 
 
 def test_the_default_question() -> None:
     # sigma^2 = 9, 4 and lambda = 1/4: p = 35/36 and 15/16; 2 (2 lambda) - lambda^2 (1/9 + 1/4) + 1
-    _, found = worked()
+    found = answer()
     assert found["singular_values"] == pytest.approx([math.sqrt(35) / 6, math.sqrt(15) / 4], rel=1e-14)
-    assert found["minimum"] == 1 - Fraction(1, 16) * (Fraction(1, 9) + Fraction(1, 4)) + 1 == Fraction(1139, 576)
+    assert (
+        found["minimum"] == 1 - Fraction(1, 16) * (Fraction(1, 9) + Fraction(1, 4)) + 1 == Fraction(1139, 576)
+    )
     assert found["orthonormality"] == Fraction(1, 16)
 
 
 def test_a_direction_below_lambda_is_given_up() -> None:
     # 16 keeps 1 - 4/16 = 3/4 and costs 8 - 1; 1 is below 4 and costs itself
-    _, found = worked(eigenvalues=[1, 16], latent=2, weight=4)
+    found = answer(eigenvalues=[1, 16], latent=2, weight=4)
     assert found["singular_values"] == pytest.approx([math.sqrt(3) / 2, 0])
     assert found["minimum"] == 8
     assert found["orthonormality"] == 1
 
 
 def test_a_rational_root_stays_a_fraction() -> None:
-    assert worked(eigenvalues=[4, 1], latent=1, weight=3)[1]["singular_values"] == [Fraction(1, 2)]
+    assert answer(eigenvalues=[4, 1], latent=1, weight=3)["singular_values"] == [Fraction(1, 2)]
 
 
 @pytest.mark.parametrize("weight", [0.3, 0.01])
@@ -46,18 +42,18 @@ def test_one_direction_by_numerical_minimisation(weight: float) -> None:
         return 2 * (1 - de[0] * de[1]) ** 2 + weight * (de[0] ** 2 + de[1] ** 2)
 
     best = minimize(cost, [0.7, 1.4], tol=1e-14)
-    _, found = worked(eigenvalues=[2], latent=1, weight=weight)
+    found = answer(eigenvalues=[2], latent=1, weight=weight)
     assert float(found["minimum"]) == pytest.approx(best.fun, rel=1e-9)
     assert found["singular_values"][0] == pytest.approx(best.x[0], abs=1e-5)
 
 
 def test_orthonormal_columns_are_a_limit() -> None:
-    gaps = [worked(weight=f"1/{n}")[1]["orthonormality"] for n in (10, 100_000)]
+    gaps = [answer(weight=f"1/{n}")["orthonormality"] for n in (10, 100_000)]
     assert gaps == [Fraction(1, 40), Fraction(1, 400_000)]
 
 
 def test_the_recipe_and_what_it_reaches() -> None:
-    steps, found = worked()
+    steps, found = work("regularised_autoencoder")
     recipe, reached = steps[-2].value, steps[-1].value
     assert recipe["weight_decay"] == Fraction(1, 2)  # twice lambda
     assert "bias=False" in recipe["layers"]
@@ -69,7 +65,10 @@ def test_the_recipe_and_what_it_reaches() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"eigenvalues": [10**9, 1]}, "eigenvalues and weight reach from 1/4 to 1000000000: at most a million times"),
+        (
+            {"eigenvalues": [10**9, 1]},
+            "eigenvalues and weight reach from 1/4 to 1000000000: at most a million times",
+        ),
         ({"weight": 0}, "weight is 0, it must be positive"),
         ({"latent": 4}, "eigenvalues has 3 entries, it needs 4 (latent) to 16"),
         ({"eigenvalues": [1, -2, 3]}, "eigenvalues has -2: variances are not negative"),
