@@ -2,9 +2,9 @@
 
     python -m benchmarks.pictures
 
-A ranking of the fifty, a small ViT trained for three epochs on MNIST and looked into, a grid of autoencoders, one
-lesson: about five minutes on two cores, written to docs/pictures. No time is measured, so the machine may be busy.
-"""
+A ranking of the fifty, a small ViT trained for three epochs on MNIST and looked into, a grid of autoencoders,
+one lesson: about five minutes on two cores, written to docs/pictures. No time is measured, so the machine may
+be busy."""
 
 import io
 import tempfile

@@ -13,7 +13,7 @@ from vitruvius.core.errors import UserError
 
 RESULTS = Path(__file__).parent / "results"
 BUSY = 0.5
-"""Load average of the last minute above which a time says more about the neighbours than about the program."""
+"""Load average of the last minute above which times say more about other programs than about this one."""
 
 
 def refuse_if_busy() -> float:

@@ -1,4 +1,4 @@
-"""The doctor as a command: findings, JSON and exit codes; bad input has a clear outcome and hides no error."""
+"""The doctor as a command: findings, JSON and exit codes; bad input is refused in a sentence."""
 
 import json
 from pathlib import Path

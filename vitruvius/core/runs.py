@@ -139,7 +139,7 @@ def _resumed(folder: Path, asked: C) -> C:
     refused = [key for key in changed(before, wanted) if key not in asked.changeable]
     if refused:
         pairs = ", ".join(f"{key} was {before[key]!r}, now {wanted[key]!r}" for key in refused)
-        free = " and ".join(asked.changeable)
+        free = ", ".join(asked.changeable)
         raise UserError(
             f"--resume {folder.name} cannot change {pairs}{f'; only {free} may differ' if free else ''}"
         )

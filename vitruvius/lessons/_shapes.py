@@ -4,7 +4,7 @@ A dimension is a letter, a number ("3 D") or a product ("H*E D"). The first fiel
 size."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 LARGEST = 64
@@ -32,7 +32,7 @@ def measure(fields: Iterable[tuple[str, str, Any]], limits: Mapping[str, tuple[i
         ]
         if faults:
             parts = [" x ".join(dims)] if len(dims) > 1 else []
-            named = " and ".join(filter(None, faults))
+            named = " and ".join(filter(None, dict.fromkeys(faults)))
             raise ValueError(f"{name} {_has(found)}: it needs {' with '.join(filter(None, [*parts, named]))}")
     return sizes
 
@@ -79,85 +79,3 @@ def _measured(name: str, value: Any, dims: list[str]) -> tuple[int, ...]:
 
 def _has(shape: tuple[int, ...]) -> str:
     return f"has {counted(shape[0], 'entry')}" if len(shape) == 1 else f"is {' x '.join(map(str, shape))}"
-
-
-Rows = Sequence[Sequence[Any]]
-
-
-def matrix(
-    field: str, rows: Rows, most: tuple[int, int] = (LARGEST, LARGEST), least: int = 1
-) -> tuple[int, int]:
-    """Rows and columns of a matrix: at least `least` rows, at most `most` of each, all of one length.
-
-    >>> matrix("x", [[1, 2], [3]])
-    Traceback (most recent call last):
-    ValueError: x has 2 rows of 1 or 2 entries: it needs 1 to 64 rows of one length, 1 to 64
-    """
-    lengths = {len(row) for row in rows}
-    if len(lengths) != 1 or not least <= len(rows) <= most[0] or not 1 <= min(lengths) <= most[1]:
-        raise ValueError(
-            f"{field} {_has_rows(rows)}: it needs {least} to {most[0]} rows of one length, 1 to {most[1]}"
-        )
-    return len(rows), len(rows[0])
-
-
-def exactly(field: str, rows: Rows, count: int, length: int) -> None:
-    """Refuse a matrix of another size.
-
-    >>> exactly("u", [[1, 2]], 2, 2)
-    Traceback (most recent call last):
-    ValueError: u has 1 row of 2 entries: it needs 2 x 2
-    """
-    if [len(row) for row in rows] != [length] * count:
-        raise ValueError(f"{field} {_has_rows(rows)}: it needs {count} x {length}")
-
-
-def vector(field: str, entries: Sequence[Any], length: int, each: str) -> None:
-    """Refuse a vector of another length.
-
-    >>> vector("y", (1,), 2, "row of x")
-    Traceback (most recent call last):
-    ValueError: y has 1 entry: it needs 2, one for each row of x
-    """
-    if len(entries) != length:
-        raise ValueError(
-            f"{field} has {counted(len(entries), 'entry')}: it needs {length}, one for each {each}"
-        )
-
-
-def attended(question: Any, names: tuple[str, str, str], most: int = LARGEST, keys: int = 1) -> None:
-    """Refuse queries, keys and values (fields of a question, one vector per row) that cannot meet."""
-    query, key, value = names
-    _, query_length = matrix(query, getattr(question, query), (LARGEST, most))
-    count, key_length = matrix(key, getattr(question, key), (LARGEST, most), least=keys)
-    values, _ = matrix(value, getattr(question, value), (LARGEST, most))
-    if query_length != key_length:
-        raise ValueError(
-            f"{query} has rows of length {query_length}: it needs the length of {key}, {key_length}"
-        )
-    if values != count:
-        raise ValueError(f"{value} has {counted(values, 'row')}: it needs {count}, one for each key")
-
-
-def recurrent(question: Any, longest: int, widest: int) -> None:
-    """Refuse matrices w, u and v, inputs and targets (fields of a question) that make no recurrent net."""
-    hidden, width = matrix("w", question.w, (widest, widest))
-    steps, _ = matrix("inputs", question.inputs, (longest, widest))
-    outputs, _ = matrix("v", question.v, (widest, widest))
-    sizes = {
-        "u": (hidden, hidden),
-        "v": (outputs, hidden),
-        "inputs": (steps, width),
-        "targets": (steps, outputs),
-    }
-    for field, size in sizes.items():
-        exactly(field, getattr(question, field), *size)
-
-
-def _has_rows(rows: Rows) -> str:
-    lengths = sorted({len(row) for row in rows})
-    if not lengths:
-        return "has no rows"
-    entries = counted(lengths[-1], "entry")
-    others = "".join(f"{length} or " for length in lengths[:-1])
-    return f"has {counted(len(rows), 'row')} of {others}{entries}"

@@ -57,7 +57,9 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     left = max(0, question.samples - updates * question.steps * question.batch)
     fields: dict[str, Any] = {
         "table": _rows(question.effective, runs),
-        "guilty": {n: modules_mixing_rows(m, len(x_BCHW), lambda net: net(x_BCHW), 1e-9) for n, m in models.items()},
+        "guilty": {
+            n: modules_mixing_rows(m, len(x_BCHW), lambda net: net(x_BCHW), 1e-9) for n, m in models.items()
+        },
         "unequal": _ways(runs["layer"], list(question.unequal)),
         "leftover": {"micro_batches": micro_batches, "updates": updates, "samples": left},
     }

@@ -14,12 +14,12 @@ from scipy import stats
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Scatter
-from vitruvius.ranking import statistics
 from vitruvius.lessons import Answer, Board, Proof, Step, Vector, exact
 from vitruvius.lessons._exact import root
 from vitruvius.lessons._figures import numbered
 from vitruvius.lessons._proofs import agree
 from vitruvius.lessons._tensors import arrays
+from vitruvius.ranking import statistics
 
 SUBJECT = "zero-cost ranking"
 

@@ -5,7 +5,7 @@ Without a lesson's name all of them are listed. Other numbers come from `--quest
 
 vitruvius explain multihead
 vitruvius explain
-vitruvius explain attention_cost --set tokens=17 --set heads=4
+vitruvius explain attention_cost --set tokens=17 --set heads=3
 vitruvius explain earth_mover --json
 """
 

@@ -28,7 +28,7 @@ class Config(config.RunConfig, ClassifierSettings):
     """What is trained, on what, and how."""
 
     takes: ClassVar[tuple[str, ...]] = (*config.RunConfig.takes, "allow_inexact")
-    changeable: ClassVar[tuple[str, ...]] = ("epochs", "time_limit")
+    changeable: ClassVar[tuple[str, ...]] = ("epochs", "time_limit", "doctor")
     short = ("data", "arch", "set", "epochs", "batch", "lr", "optimiser", "init", "seed", "doctor")
     group: ClassVar[str] = "run"
     doctor: bool = False
@@ -53,7 +53,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     prepared = classifier.prepare(config) if flags.resume is None else None
     with (
         distributed.init(where),
-        session.open_run("train", _without_doctor(config), flags) as (folder, recorded),
+        session.open_run("train", _alone_if_watched(config), flags) as (folder, recorded),
         signals.on_signals() as stop,
     ):
         config = recorded.model_copy(update={"doctor": config.doctor})
@@ -84,13 +84,13 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
             yield result
 
 
-def _without_doctor(config: Config) -> Config:
-    """Return what is compared with the recorded config: a run may be resumed with or without --doctor."""
+def _alone_if_watched(config: Config) -> Config:
+    """Return the config; refuse --doctor in several processes before there is a run folder."""
     from vitruvius.training import distributed
 
     if config.doctor and distributed.world_size() > 1:
         raise UserError("--doctor watches one process: train without torchrun")
-    return config.model_copy(update={"doctor": False})
+    return config
 
 
 def _compile(config: Config, macs: int, folder: runs.RunFolder) -> str:
