@@ -27,11 +27,10 @@ TABLE = Path(__file__).parent.parent / "vitruvius" / "arch" / "fifty.json"
 
 SEED = 2026
 SIZES = 10
-"""Sizes, log-uniform from 10 thousand to 1.5 million parameters, each with a group of nearly equal networks."""
+"""Sizes, log-uniform from 10,000 to 1.5 million parameters, each with a group of nearly equal networks."""
 GROUP = 5
 CLOSE = 0.045
-"""Largest relative distance of a network's parameters from its group's size: any two of a group are within 10
-%.
+"""Largest relative distance of a network's parameters from its group's size: any two of a group are within 10 %.
 """
 SPACE: dict[str, Any] = {
     "depth": list(range(1, 11)),
@@ -155,8 +154,8 @@ def table() -> dict[str, Any]:
         )
     complete = [row for row in rows if row["accuracy"] is not None]
     about = {
-        "what": "fifty ViTs trained by `vitruvius train` on the 60,000 training images of Fashion-MNIST and judged on "
-        "its 10,000 test images; make fifty reproduces it",
+        "what": "fifty ViTs trained by `vitruvius train` on the 60,000 training images of Fashion-MNIST and "
+        "judged on its 10,000 test images; make fifty reproduces it",
         "seed": SEED,
         "space": SPACE,
         "sizes": sizes(),
