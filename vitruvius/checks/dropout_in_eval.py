@@ -1,16 +1,13 @@
 """Dropout stays active in eval mode: F.dropout was called without training=self.training."""
 
-from vitruvius.checks import DropoutInEval, Finding, Findings, Forward, Trace, lines
+from vitruvius.checks import DropoutInEval, Findings, Forward, Trace, exact_error, lines
 
 SICK = """
 import torch
-class Net(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.linear = torch.nn.Linear(3, 8)
+class Net(torch.nn.Linear):
     def forward(self, x):
-        return torch.nn.functional.dropout(self.linear(x), 0.5)  # here
-net = Net()
+        return torch.nn.functional.dropout(super().forward(x), 0.5)  # here
+net = Net(3, 8)
 optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
 for step in range(6):
     optimizer.zero_grad()
@@ -28,13 +25,11 @@ def dropout_in_eval(trace: Trace) -> Findings:
     active = trace.of(DropoutInEval)
     if active:
         evaluated = [event for event in trace.of(Forward) if not event.training]
-        yield Finding(
+        yield exact_error(
             where=active[0].where,
             also=lines(evaluated),
             evidence=f"{len(active)} times a share of {active[0].p:g} was dropped in a module in eval mode",
             why="functional dropout knows nothing of eval(): its argument training is True unless told "
             "otherwise",
             fix="F.dropout(x, p, training=self.training), or a nn.Dropout module",
-            severity="error",
-            confidence="exact",
         )

@@ -10,8 +10,7 @@ optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
 for epoch in range(4):
     for step in range(6):
         optimizer.zero_grad()
-        loss = net(torch.randn(8, 3)).square().mean()  # here
-        loss.backward()
+        net(torch.randn(8, 3)).square().mean().backward()  # here
         optimizer.step()
     net.eval()
 """

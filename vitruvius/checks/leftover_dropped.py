@@ -1,6 +1,6 @@
 """The last micro-batches of an epoch are thrown away: too few for a step, then zeroed."""
 
-from vitruvius.checks import Finding, Findings, GradientsDropped, Trace
+from vitruvius.checks import Findings, GradientsDropped, Trace, exact_error
 from vitruvius.checks._steps import accumulations, line
 
 SICK = """
@@ -25,7 +25,7 @@ def leftover_dropped(trace: Trace) -> Findings:
         lost = [event for event in trace.of(GradientsDropped) if event.optimiser == group.optimiser]
         lost = [event for event in lost if set(event.lines) == {group.line} and len(event.lines) < group.size]
         if lost:
-            yield Finding(
+            yield exact_error(
                 where=group.line,
                 also=(lost[0].where, group.steps[0].where),
                 evidence=f"steps follow {group.size} backward passes; {len(lost)} times "
@@ -33,6 +33,4 @@ def leftover_dropped(trace: Trace) -> Findings:
                 why="the rows of these micro-batches never change the weights",
                 fix="step once more after the last micro-batch of an epoch, or choose a number that divides "
                 "them",
-                severity="error",
-                confidence="exact",
             )

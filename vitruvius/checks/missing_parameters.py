@@ -3,17 +3,14 @@
 from vitruvius.checks import Backward, Finding, Findings, OptimiserBuilt, Parameter, Step, Trace
 from vitruvius.checks._held import left_out, replaced
 from vitruvius.checks._modules import holding
+from vitruvius.checks._programs import training
 
-SICK = """
-import torch
-first, second = torch.nn.Linear(3, 4), torch.nn.Linear(4, 1)
-optimizer = torch.optim.SGD(second.parameters(), lr=0.01)  # here
-for step in range(6):
-    optimizer.zero_grad()
-    second(first(torch.randn(8, 3)).relu()).square().mean().backward()
-    optimizer.step()
-"""
-HEALTHY = SICK.replace("second.parameters()", "[*first.parameters(), *second.parameters()]")
+SICK = training(
+    "net[1](net[0](torch.randn(8, 3)).relu()).square().mean().backward()",
+    net="nn.ModuleList([nn.Linear(3, 4), nn.Linear(4, 1)])",
+    optimiser="SGD(net[1].parameters(), lr=0.01)  # here",
+)
+HEALTHY = SICK.replace("net[1].parameters()", "net.parameters()")
 
 
 def missing_parameters(trace: Trace) -> Findings:

@@ -1,19 +1,15 @@
 """The loss goes through an operation without a useful derivative: rounding, sign or argmax."""
 
-from vitruvius.checks import Argmax, Backward, Finding, Findings, Forward, Gradients, Step, Trace, lines
+from vitruvius.checks import Argmax, Backward, Findings, Forward, Gradients, Step, Trace, exact_error, lines
 from vitruvius.checks._modules import holding
+from vitruvius.checks._programs import training
 
-SICK = """
-import torch
-first, second = torch.nn.Linear(3, 4), torch.nn.Linear(4, 1)
-optimizer = torch.optim.SGD([*first.parameters(), *second.parameters()], lr=0.01)
-for step in range(6):
-    optimizer.zero_grad()
-    hidden = first(torch.randn(8, 3)).round()
-    second(hidden).square().mean().backward()  # here
-    optimizer.step()
-"""
-HEALTHY = SICK.replace("first(torch.randn(8, 3)).round()", "first(torch.randn(8, 3)).tanh()")
+SICK = training(
+    "hidden = net[0](torch.randn(8, 3)).round()",
+    "net[1](hidden).square().mean().backward()  # here",
+    net="nn.ModuleList([nn.Linear(3, 4), nn.Linear(4, 1)])",
+)
+HEALTHY = SICK.replace(".round()", ".tanh()")
 
 
 def non_differentiable(trace: Trace) -> Findings:
@@ -29,7 +25,7 @@ def non_differentiable(trace: Trace) -> Findings:
     for found_at, keys, name in ((flat, still, operation), (_argmaxes(trace), unreached, "argmax")):
         if found_at and keys and len(graphs) > 1:
             names = ", ".join(trace.parameters[key].name for key in keys[:3])
-            yield Finding(
+            yield exact_error(
                 where=found_at[0],
                 module=holding([trace.parameters[key].name for key in keys]),
                 also=lines(event for event, _ in graphs),
@@ -37,8 +33,6 @@ def non_differentiable(trace: Trace) -> Findings:
                 why="the derivative of a step function is zero wherever it exists, of an index there is none",
                 fix="use a smooth loss on the scores (cross-entropy), a straight-through estimator or a "
                 "Gumbel softmax",
-                severity="error",
-                confidence="exact",
                 explains=("detached_loss", "vanishing", "rate_too_low", "backward_without_step"),
             )
             return

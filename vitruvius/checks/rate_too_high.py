@@ -4,18 +4,14 @@ from statistics import median
 
 from vitruvius.checks import Finding, Findings, OptimiserBuilt, Step, Trace, lines
 from vitruvius.checks._losses import losses
+from vitruvius.checks._programs import training
 
-SICK = """
-import torch
-net = torch.nn.Linear(3, 1)
-optimizer = torch.optim.SGD(net.parameters(), lr=3.0)
-for step in range(12):
-    optimizer.zero_grad()
-    x = torch.randn(8, 3)
-    loss = torch.nn.functional.mse_loss(net(x), x[:, :1])
-    loss.backward()
-    optimizer.step()  # here
-"""
+SICK = training(
+    "x = torch.randn(8, 3)",
+    "F.mse_loss(net(x), x[:, :1]).backward()",
+    optimiser="SGD(net.parameters(), lr=3.0)",
+    steps=12,
+).replace("optimizer.step()", "optimizer.step()  # here")
 HEALTHY = SICK.replace("lr=3.0", "lr=0.03")
 LONGEST, GROWTH, STAYS, EARLY = 0.3, 10.0, 3.0, 3
 

@@ -10,8 +10,7 @@ optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
 for epoch in range(4):
     for batch in x.split(8):
         optimizer.zero_grad()
-        loss = net(batch).square().mean()  # here
-        loss.backward()
+        net(batch).square().mean().backward()  # here
         optimizer.step()
 """
 HEALTHY = SICK.replace("x.split", "x[torch.randperm(64)].split")

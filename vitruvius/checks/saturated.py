@@ -1,19 +1,14 @@
 """Saturated tanh or sigmoid units: values at their bounds pass almost no gradient."""
 
 from vitruvius.checks import Finding, Findings, Trace, lines
+from vitruvius.checks._programs import training
 
-SICK = """
-import torch
-net = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
-torch.nn.init.normal_(net[0].weight, std=30.0)
-optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-for step in range(6):
-    optimizer.zero_grad()
-    x = torch.randn(8, 8)
-    loss = (net(x) - x[:, :1]).square().mean()
-    loss.backward()  # here
-    optimizer.step()
-"""
+SICK = training(
+    "x = torch.randn(8, 8)",
+    "(net(x) - x[:, :1]).square().mean().backward()  # here",
+    net="nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 1))",
+    init="nn.init.normal_(net[0].weight, std=30.0)",
+)
 HEALTHY = SICK.replace("std=30.0", "std=0.3")
 MOST = 0.7
 

@@ -1,6 +1,6 @@
 """The scheduler steps before the optimiser: the first learning rate is skipped."""
 
-from vitruvius.checks import Finding, Findings, SchedulerStep, Step, Trace
+from vitruvius.checks import Findings, SchedulerStep, Step, Trace, exact_error
 
 SICK = """
 import torch, warnings
@@ -22,11 +22,9 @@ def scheduler_order(trace: Trace) -> Findings:
     early = [event for event in trace.of(SchedulerStep) if event.optimiser_steps == 0]
     stepped = {event.optimiser for event in trace.of(Step)}
     if early and early[0].optimiser in stepped:
-        yield Finding(
+        yield exact_error(
             where=early[0].where,
             evidence="scheduler.step() ran before the first optimizer.step()",
             why="the schedule is one place ahead: its first learning rate is never used",
             fix="call scheduler.step() after optimizer.step(), at the end of the epoch or step",
-            severity="error",
-            confidence="exact",
         )

@@ -3,20 +3,13 @@
 from vitruvius.checks import Finding, Findings, Trace
 from vitruvius.checks._depth import by_depth
 from vitruvius.checks._modules import holding
+from vitruvius.checks._programs import training
 
-SICK = """
-import torch
-torch.manual_seed(0)
-layers = [layer for _ in range(30) for layer in (torch.nn.Linear(8, 8), torch.nn.Tanh())]
-net = torch.nn.Sequential(*layers, torch.nn.Linear(8, 1))
-optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-for step in range(6):
-    optimizer.zero_grad()
-    x = torch.randn(8, 8)
-    loss = (net(x) - x[:, :1]).square().mean()
-    loss.backward()  # here
-    optimizer.step()
-"""
+SICK = training(
+    "x = torch.randn(8, 8)",
+    "(net(x) - x[:, :1]).square().mean().backward()  # here",
+    net="nn.Sequential(*(f for _ in range(30) for f in (nn.Linear(8, 8), nn.Tanh())), nn.Linear(8, 1))",
+)
 HEALTHY = SICK.replace("range(30)", "range(2)")
 SMALLEST = 1e-4
 

@@ -11,8 +11,7 @@ from vitruvius.checks import Example, Trace, first_tensor
 from vitruvius.doctor.results import AccumulationTable, MicroBatches
 from vitruvius.nn.accumulation import Accumulate, Measure, by_modules, difference, modules_mixing_rows
 
-MOVED = 1e-4
-"""Relative change of an output that counts as a change."""
+MOVED = 1e-4  # relative change of an output that counts as a change
 
 
 def tables(trace: Trace) -> tuple[AccumulationTable, ...]:

@@ -203,8 +203,7 @@ def _attention(watcher: Watcher, original: Any) -> Any:
     return attention
 
 
-_STEPPING: list[Any] = []
-"""Schedulers whose step or constructor is running."""
+_STEPPING: list[Any] = []  # schedulers whose step or constructor is running
 
 
 def _scheduler_step(watcher: Watcher, original: Any) -> Any:

@@ -18,8 +18,7 @@ class Networks:
         self.tensors: dict[int, Tensor] = {}
         self.parameters: dict[int, Parameter] = {}
         self.first_values: dict[int, list[float]] = {}
-        self.called: set[int] = set()
-        """Keys of the modules that were called."""
+        self.called: set[int] = set()  # keys of the modules that were called
         self.paths: dict[int, str] = {}
 
     def add(self, model: nn.Module) -> None:

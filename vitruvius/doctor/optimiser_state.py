@@ -10,10 +10,8 @@ from torch.optim import Optimizer
 
 from vitruvius.checks import Waiting
 
-SAMPLED = 8
-"""How many parameters of an optimiser are looked at where looking at all would cost time."""
-Version = tuple["weakref.ref[Tensor] | None", int]
-"""A gradient and torch's count of its changes in place."""
+SAMPLED = 8  # how many parameters of an optimiser are looked at where looking at all would cost time
+Version = tuple["weakref.ref[Tensor] | None", int]  # a gradient and torch's count of its changes in place
 
 
 @dataclass(slots=True)
@@ -24,22 +22,16 @@ class OptimiserState:
     key: int
     steps: int = 0
     waiting: list[Waiting] = field(default_factory=list)
-    zeroed: bool = False
-    """Zeroed since the last backward pass that reached it."""
-    backwards: int = 0
-    """Backward passes since the last step, whether zeroed or not."""
-    passes: int = 0
-    """Backward passes since the last step, whether they reached it or not."""
-    used: dict[int, Version] = field(default_factory=dict)
-    """The gradients that the last step used."""
+    zeroed: bool = False  # zeroed since the last backward pass that reached it
+    backwards: int = 0  # backward passes since the last step, whether zeroed or not
+    passes: int = 0  # backward passes since the last step, whether they reached it or not
+    used: dict[int, Version] = field(default_factory=dict)  # the gradients that the last step used
     stale: set[int] = field(default_factory=set)
     """Parameters whose gradient contains one that a step has used already."""
     versions: list[Version] = field(default_factory=list)
     """The gradients of the sampled parameters before the backward pass."""
-    norm: float = 0.0
-    """Norm of one gradient after the last backward pass."""
-    copies: list[Tensor] = field(default_factory=list)
-    """The sampled parameters before the step."""
+    norm: float = 0.0  # norm of one gradient after the last backward pass
+    copies: list[Tensor] = field(default_factory=list)  # the sampled parameters before the step
 
     def parameters(self) -> list[Tensor]:
         """All parameters of all groups."""

@@ -4,8 +4,7 @@ import torch
 from torch import Tensor
 
 MOST_ROWS = 200_000
-HASHED_ROWS, HASHED_FEATURES = 64, 256
-"""How many rows of a batch are hashed, and how many numbers of a row."""
+HASHED_ROWS, HASHED_FEATURES = 64, 256  # how many rows of a batch are hashed, and how many numbers of a row
 KEPT_ROWS, KEPT_FEATURES = 1500, 64
 """How many rows are kept for the comparison of nearest neighbours, and how many numbers of a row."""
 
@@ -16,10 +15,8 @@ class Rows:
     def __init__(self) -> None:
         self.trained: set[int] = set()
         self.labels: dict[int, int] = {}
-        self.again = 0
-        """Labelled rows that were seen before."""
-        self.relabelled = 0
-        """Those of them with another label than before."""
+        self.again = 0  # labelled rows that were seen before
+        self.relabelled = 0  # those of them with another label than before
         self.features: list[Tensor] = []
         self.classes: list[int] = []
 

@@ -44,8 +44,7 @@ class LastForward:
     rows: list[int] = field(default_factory=list)
     batch: int = 0
     grad: bool = False
-    target: Tensor | None = None
-    """The first labels that its output was compared with."""
+    target: Tensor | None = None  # the first labels that its output was compared with
 
     @property
     def network(self) -> int:
@@ -57,12 +56,9 @@ class LastForward:
 class RunningModules:
     """What the modules of the forward pass that is running have shown so far."""
 
-    training: nn.Module | None = None
-    """The first modal layer in training mode."""
-    eval: nn.Module | None = None
-    """The first modal layer in eval mode."""
-    batch_norm: nn.Module | None = None
-    """The first BatchNorm in training mode."""
+    training: nn.Module | None = None  # the first modal layer in training mode
+    eval: nn.Module | None = None  # the first modal layer in eval mode
+    batch_norm: nn.Module | None = None  # the first BatchNorm in training mode
     first_input: tuple[float, float, float] | None = None
 
 
@@ -72,23 +68,18 @@ class Watcher:
     def __init__(self, steps: int | None = None) -> None:
         self.trace = Trace()
         self.limit = steps
-        self.spent = 0.0
-        """Seconds that watching took."""
+        self.spent = 0.0  # seconds that watching took
         self.networks, self.rows = Networks(), Rows()
         self.states: weakref.WeakKeyDictionary[Optimizer, OptimiserState] = weakref.WeakKeyDictionary()
-        self.depth = 0
-        """Modules that are running inside one another."""
-        self.busy = False
-        """The watcher itself is computing: hooks stay silent."""
+        self.depth = 0  # modules that are running inside one another
+        self.busy = False  # the watcher itself is computing: hooks stay silent
         self.running, self.last = RunningModules(), LastForward()
-        self.pending: dict[str, Any] = {}
-        """The facts of the step that is being made."""
+        self.pending: dict[str, Any] = {}  # the facts of the step that is being made
         self.graphs_read: Counter[str] = Counter()
         self.has_non_finite = False
         self.comparable = True
         """Rows are points with one class each, so that nearest neighbours can be compared."""
-        self.one_label = True
-        """No forward pass was compared with two different sets of labels."""
+        self.one_label = True  # no forward pass was compared with two different sets of labels
         self.after_last_step: dict[int, list[float]] = {}
         """The first values of one parameter of each optimiser, after its last step."""
 

@@ -10,8 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-LEVELS = 2**16
-"""Number of values of 16 bits."""
+LEVELS = 2**16  # number of values of 16 bits
 
 
 class Dropout(nn.Dropout):

@@ -20,8 +20,7 @@ class SynapticFlow(NamedTuple):
 
     weights: dict[str, Tensor]
     gradients: dict[str, Tensor]
-    attention: list[str]
-    """The names that belong to attention modules."""
+    attention: list[str]  # the names that belong to attention modules
     mlp: list[str]
     """The names of the matrices whose output enters an activation function, and of those that follow it."""
 

@@ -13,10 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
 
-Size = tuple[float, float]
-"""Width and height in inches: every drawing says how large it should be."""
-FEW_BARS = 40
-"""Bars up to which each has its value beside it."""
+Size = tuple[float, float]  # width and height in inches: every drawing says how large it should be
+FEW_BARS = 40  # bars up to which each has its value beside it
 WRITTEN = 16
 """Cells per side up to which a heat map has its numbers written in and every row and column named."""
 NAMED_POINTS = 24

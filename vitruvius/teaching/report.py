@@ -14,12 +14,9 @@ from vitruvius.render import figures, latex, page, text
 from vitruvius.render.cells import cell
 from vitruvius.teaching.results import Collection, Entry, Lessons, Worked
 
-Chapters = dict[str, tuple[Block, ...]]
-"""The blocks of each lesson by name."""
-LONG_VECTOR = 12
-"""Entries of a vector up to which all are written out."""
-LONG_TEXT = 100
-"""Characters beyond which a text that a step has shown is not repeated in the answer."""
+Chapters = dict[str, tuple[Block, ...]]  # the blocks of each lesson by name
+LONG_VECTOR = 12  # entries of a vector up to which all are written out
+LONG_TEXT = 100  # characters beyond which a text that a step has shown is not repeated in the answer
 ENDINGS = {"text": ".txt", "markdown": ".md", "latex": ".tex", "html": ".html", "json": ".json"}
 
 
