@@ -6,14 +6,15 @@ batch for each network, for checks that experiment on a copy. Networks, paramete
 a key: the `id` of the object, or a number that the watcher gave it. Exact checks may give errors; heuristics
 with a threshold give warnings at most. `explains` of a finding names the bugs that are its consequences.
 
-Each file also holds two small programs as text: `SICK`, with the guilty line marked `# here`, and `HEALTHY`.
-Laws, tested over the folder: a check fires on SICK at the marked line, stays silent on HEALTHY, and SICK is
-missed when only this file is gone.
+Each file also holds two small programs as text (`training` writes the usual ones): `SICK`, with the guilty
+line marked `# here`, and `HEALTHY`. Laws, tested over the folder: a check fires on SICK at the marked line,
+stays silent on HEALTHY, and SICK is missed when only this file is gone.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
+from os.path import commonprefix
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 
 from pydantic import Field
@@ -336,3 +337,32 @@ def first_tensor(value: Any) -> "Tensor | None":
         return value
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
     return next((found for part in parts if (found := first_tensor(part)) is not None), None)
+
+
+def named(trace: Trace, path: str) -> str | None:
+    """The path itself if a network that was trained has such a module, otherwise None."""
+    known = any(path in dict(example.model.named_modules()) for example in trace.examples)
+    return path if path and known else None
+
+
+def holding(parameters: Sequence[str]) -> str | None:
+    """The smallest module that holds all these parameters; None if only the whole network does.
+
+    >>> holding(["stem.0.weight", "stem.2.bias"]), holding(["head.weight"]), holding(["a.weight", "b.weight"])
+    ('stem', 'head', None)
+    """
+    return ".".join(commonprefix([name.split(".")[:-1] for name in parameters])) or None
+
+
+SGD = "SGD(net.parameters(), lr=0.01)"
+BATCH = "net(torch.randn(8, 3)).square().mean().backward()"
+
+
+def training(
+    *batch: str, net: str = "nn.Linear(3, 1)", init: str = "", optimiser: str = SGD, steps: int = 6
+) -> str:
+    """A program that trains `net` for some steps; `batch` are the lines between zero_grad() and step()."""
+    head = "import torch\nfrom torch import nn\nfrom torch.nn import functional as F"
+    setup = [head, f"net = {net}", init, f"optimizer = torch.optim.{optimiser}"]
+    loop = [f"for step in range({steps}):", "optimizer.zero_grad()", *(batch or [BATCH]), "optimizer.step()"]
+    return "\n".join([*filter(None, setup), "\n    ".join(loop)]) + "\n"

@@ -1,7 +1,6 @@
 """BatchNorm breaks gradient accumulation: its statistics are those of the micro-batch, not of the batch."""
 
-from vitruvius.checks import Finding, Findings, Trace
-from vitruvius.checks._modules import named
+from vitruvius.checks import Finding, Findings, Trace, named
 from vitruvius.checks._steps import accumulations
 
 SICK = """

@@ -1,7 +1,7 @@
 """Gradients are computed for an optimiser that never steps: its parameters do not learn."""
 
-from vitruvius.checks import Backward, Findings, OptimiserBuilt, Step, Trace, ZeroGrad, exact_error, lines
-from vitruvius.checks._programs import BATCH, training
+from vitruvius import checks
+from vitruvius.checks import BATCH, Findings, OptimiserBuilt, Step, Trace, exact_error, lines, training
 
 HEALTHY = training(f"{BATCH}  # here")
 SICK = HEALTHY.replace("    optimizer.step()\n", "")
@@ -11,13 +11,13 @@ def backward_without_step(trace: Trace) -> Findings:
     """An optimiser that was built, whose parameters get gradients, and whose step is never called."""
     stepped = {event.optimiser for event in trace.of(Step)}
     moved = {key for event in trace.of(Step) for key in event.parameters}
-    backwards = trace.of(Backward)
+    backwards = trace.of(checks.Backward)
     for event in trace.of(OptimiserBuilt):
         known = [trace.parameters[key] for key in event.parameters if key not in moved]
         idle = [parameter for parameter in known if parameter.reached]
         still = not any(parameter.changed for parameter in known)
         if event.optimiser not in stepped and idle and still and len(backwards) > 2:
-            zeroings = [zero for zero in trace.of(ZeroGrad) if zero.optimiser == event.optimiser]
+            zeroings = [zero for zero in trace.of(checks.ZeroGrad) if zero.optimiser == event.optimiser]
             reaching = [back for back, graph in trace.graphs() if graph.leaves & set(event.parameters)]
             yield exact_error(
                 where=(reaching or backwards)[0].where,

@@ -1,8 +1,7 @@
 """A model that predicts what comes next sees it: the causal mask is missing, transposed or leaks."""
 
-from vitruvius.checks import Criterion, Findings, Trace, exact_error, lines
+from vitruvius.checks import Criterion, Findings, Trace, exact_error, lines, training
 from vitruvius.checks._experiment import Specimen, moved, specimens
-from vitruvius.checks._programs import training
 
 LAYER = "nn.TransformerEncoderLayer(8, 2, 8, 0.0, batch_first=True)"
 SICK = training(

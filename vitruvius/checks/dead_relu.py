@@ -1,7 +1,6 @@
 """Dead ReLUs: units that are zero on the whole batch pass no gradient and do not come back."""
 
-from vitruvius.checks import Finding, Findings, Trace, lines
-from vitruvius.checks._programs import training
+from vitruvius.checks import Finding, Findings, Trace, lines, training
 
 SICK = training(
     "x = torch.randn(8, 3)",

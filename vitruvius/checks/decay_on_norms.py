@@ -1,8 +1,6 @@
 """Weight decay also shrinks norms and biases."""
 
-from vitruvius.checks import Finding, Findings, OptimiserBuilt, Trace
-from vitruvius.checks._modules import holding
-from vitruvius.checks._programs import training
+from vitruvius.checks import Finding, Findings, OptimiserBuilt, Trace, holding, training
 
 SICK = training(
     net="nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4), nn.Linear(4, 1))",

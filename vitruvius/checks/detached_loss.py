@@ -1,8 +1,6 @@
 """The loss does not reach parameters that should learn: it was detached or computed without gradients."""
 
-from vitruvius.checks import Findings, Step, Trace, exact_error, lines
-from vitruvius.checks._modules import holding
-from vitruvius.checks._programs import training
+from vitruvius.checks import Findings, Step, Trace, exact_error, holding, lines, training
 
 SICK = training(
     "hidden = net[0](torch.randn(8, 3)).relu().detach()",

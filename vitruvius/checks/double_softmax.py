@@ -1,7 +1,6 @@
 """Softmax twice: the criterion applies it itself and gets probabilities (or sigmoids) instead of scores."""
 
-from vitruvius.checks import Criterion, Finding, Findings, Trace, lines
-from vitruvius.checks._programs import training
+from vitruvius.checks import Criterion, Finding, Findings, Trace, lines, training
 
 SICK = training(
     "x = torch.randn(8, 3)",

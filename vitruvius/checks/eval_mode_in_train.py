@@ -1,7 +1,6 @@
 """The network is trained in eval mode: dropout is off and BatchNorm keeps its first statistics."""
 
-from vitruvius.checks import Backward, Finding, Findings, Forward, Step, Trace, lines
-from vitruvius.checks._modules import named
+from vitruvius.checks import Backward, Finding, Findings, Forward, Step, Trace, lines, named
 
 SICK = """
 import torch

@@ -1,8 +1,7 @@
 """Gradients explode with depth: the first layers get many times what the last ones get."""
 
-from vitruvius.checks import Finding, Findings, Trace
+from vitruvius.checks import Finding, Findings, Trace, training
 from vitruvius.checks._depth import FIRST_STEPS, Profile, by_depth
-from vitruvius.checks._programs import training
 
 SICK = training(
     "x = torch.randn(8, 16)",

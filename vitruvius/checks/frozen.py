@@ -1,8 +1,6 @@
 """Parameters are frozen (requires_grad=False) in a network that trains."""
 
-from vitruvius.checks import Finding, Findings, Trace
-from vitruvius.checks._modules import holding
-from vitruvius.checks._programs import BATCH, training
+from vitruvius.checks import BATCH, Finding, Findings, Trace, holding, training
 
 SICK = training(
     f"{BATCH}  # here",

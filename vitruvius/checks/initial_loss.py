@@ -2,8 +2,7 @@
 
 from math import log
 
-from vitruvius.checks import Criterion, Finding, Findings, Trace
-from vitruvius.checks._programs import training
+from vitruvius.checks import Criterion, Finding, Findings, Trace, training
 
 SICK = training(
     "x = torch.randn(64, 8)",

@@ -1,9 +1,8 @@
 """Parameters take part in the loss but no optimiser holds them: they never learn."""
 
-from vitruvius.checks import Backward, Finding, Findings, OptimiserBuilt, Parameter, Step, Trace
+from vitruvius import checks
+from vitruvius.checks import Backward, Finding, Findings, OptimiserBuilt, Step, Trace, holding, training
 from vitruvius.checks._held import left_out, replaced
-from vitruvius.checks._modules import holding
-from vitruvius.checks._programs import training
 
 SICK = training(
     "net[1](net[0](torch.randn(8, 3)).relu()).square().mean().backward()",
@@ -41,7 +40,7 @@ def missing_parameters(trace: Trace) -> Findings:
     )
 
 
-def _rests(trace: Trace, known: Parameter) -> bool:
+def _rests(trace: Trace, known: checks.Parameter) -> bool:
     """Whether its network learns nothing and only runs in eval mode, as a teacher does."""
     runs = [event for event in trace.forwards() if event.network == known.network]
     learns = any(trace.parameters[key].network == known.network for key in trace.optimised())

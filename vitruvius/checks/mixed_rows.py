@@ -2,9 +2,8 @@
 
 import torch
 
-from vitruvius.checks import Example, Findings, Trace, exact_error
+from vitruvius.checks import Example, Findings, Trace, exact_error, training
 from vitruvius.checks._experiment import Specimen, moved, specimens
-from vitruvius.checks._programs import training
 
 SICK = training(
     "x = torch.randn(16, 3)",

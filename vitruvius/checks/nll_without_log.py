@@ -1,7 +1,6 @@
 """The negative log-likelihood gets scores that are no log-probabilities."""
 
-from vitruvius.checks import Criterion, Findings, Trace, exact_error
-from vitruvius.checks._programs import training
+from vitruvius.checks import Criterion, Findings, Trace, exact_error, training
 
 SICK = training(
     "x = torch.randn(8, 3)", "F.nll_loss(net(x), x.argmax(1)).backward()  # here", net="nn.Linear(3, 4)"

@@ -1,8 +1,7 @@
 """The loss goes through an operation without a useful derivative: rounding, sign or argmax."""
 
-from vitruvius.checks import Argmax, Backward, Findings, Forward, Gradients, Step, Trace, exact_error, lines
-from vitruvius.checks._modules import holding
-from vitruvius.checks._programs import training
+from vitruvius import checks
+from vitruvius.checks import Backward, Findings, Forward, Step, Trace, exact_error, holding, lines, training
 
 SICK = training(
     "hidden = net[0](torch.randn(8, 3)).round()",
@@ -18,7 +17,7 @@ def non_differentiable(trace: Trace) -> Findings:
     stepped = {key for event in trace.of(Step) for key in event.parameters}
     flat = [event.where for event, graph in graphs if graph.zero_derivative]
     operation = next((graph.zero_derivative for _, graph in graphs if graph.zero_derivative), "")
-    sizes = [event.rms for event in trace.of(Gradients)]
+    sizes = [event.rms for event in trace.of(checks.Gradients)]
     still = [key for key in stepped if any(key in found for found in sizes)]
     still = [key for key in still if not any(found.get(key, 0.0) for found in sizes)]
     unreached = [key for key in stepped if trace.parameters[key].ran and not trace.parameters[key].reached]
@@ -42,8 +41,8 @@ def _argmaxes(trace: Trace) -> list[str]:
     """The line of each argmax between a forward pass and the backward pass that follows it."""
     found: list[str] = []
     held: list[str] = []
-    for event in trace.of(Forward, Argmax, Backward):
+    for event in trace.of(Forward, checks.Argmax, Backward):
         if isinstance(event, Backward):
             found += held
-        held = [*held, event.where] if isinstance(event, Argmax) else []
+        held = [*held, event.where] if isinstance(event, checks.Argmax) else []
     return found

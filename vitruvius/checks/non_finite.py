@@ -1,8 +1,6 @@
 """A loss that is NaN or infinite, with the place where that begins."""
 
-from vitruvius.checks import Findings, Forward, NonFinite, Trace, exact_error, lines
-from vitruvius.checks._modules import named
-from vitruvius.checks._programs import training
+from vitruvius.checks import Findings, Forward, NonFinite, Trace, exact_error, lines, named, training
 
 SICK = training("net(torch.randn(8, 3)).relu().log().mean().neg().backward()  # here", net="nn.Linear(3, 2)")
 HEALTHY = SICK.replace(".relu().log()", ".exp().add(1).log().neg()")

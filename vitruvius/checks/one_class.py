@@ -1,7 +1,6 @@
 """All labels are the same class: there is nothing to tell apart."""
 
-from vitruvius.checks import Criterion, Findings, Trace, exact_error
-from vitruvius.checks._programs import training
+from vitruvius.checks import Criterion, Findings, Trace, exact_error, training
 
 SICK = training(
     "x = torch.rand(16, 3)",

@@ -2,9 +2,8 @@
 
 from statistics import median
 
-from vitruvius.checks import Finding, Findings, OptimiserBuilt, Step, Trace, lines
+from vitruvius.checks import Finding, Findings, OptimiserBuilt, Step, Trace, lines, training
 from vitruvius.checks._losses import losses
-from vitruvius.checks._programs import training
 
 SICK = training(
     "x = torch.randn(8, 3)",

@@ -1,9 +1,7 @@
 """Parameters were replaced after the optimiser was built: it moves tensors that nothing uses."""
 
-from vitruvius.checks import Backward, Findings, OptimiserBuilt, Trace, exact_error
+from vitruvius.checks import Backward, Findings, OptimiserBuilt, Trace, exact_error, holding, training
 from vitruvius.checks._held import replaced
-from vitruvius.checks._modules import holding
-from vitruvius.checks._programs import training
 
 SICK = training(
     optimiser="SGD(net.parameters(), lr=0.01)  # here\nnet.weight = nn.Parameter(torch.zeros(1, 3))"

@@ -1,7 +1,6 @@
 """Saturated tanh or sigmoid units: values at their bounds pass almost no gradient."""
 
-from vitruvius.checks import Finding, Findings, Trace, lines
-from vitruvius.checks._programs import training
+from vitruvius.checks import Finding, Findings, Trace, lines, training
 
 SICK = training(
     "x = torch.randn(8, 8)",

@@ -1,7 +1,6 @@
 """Attention loses the fused kernel: 3-D input, or dropout on the CPU."""
 
-from vitruvius.checks import Attention, Finding, Findings, Trace
-from vitruvius.checks._programs import training
+from vitruvius.checks import Attention, Finding, Findings, Trace, training
 
 SICK = training(
     "h = net(torch.randn(2, 5, 8))",

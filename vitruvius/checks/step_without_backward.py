@@ -1,7 +1,6 @@
 """An optimiser steps although no backward pass came since its last step: the same gradients twice."""
 
-from vitruvius.checks import Findings, Step, Trace, exact_error, lines
-from vitruvius.checks._programs import training
+from vitruvius.checks import Findings, Step, Trace, exact_error, lines, training
 
 HEALTHY = training()
 SICK = HEALTHY + "    optimizer.step()  # here\n"

@@ -1,7 +1,6 @@
 """The loss is the sum over the batch, not its mean: the learning rate grows with the batch."""
 
-from vitruvius.checks import Criterion, Finding, Findings, Step, Trace, lines
-from vitruvius.checks._programs import training
+from vitruvius.checks import Criterion, Finding, Findings, Step, Trace, lines, training
 
 SICK = training(
     "x = torch.randn(8, 3)",

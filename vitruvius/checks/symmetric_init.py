@@ -1,8 +1,6 @@
 """Constant initialisation: all units of a layer start equal, get equal gradients and stay equal."""
 
-from vitruvius.checks import Backward, Findings, Trace, exact_error
-from vitruvius.checks._modules import holding
-from vitruvius.checks._programs import training
+from vitruvius.checks import Backward, Findings, Trace, exact_error, holding, training
 
 SICK = training(
     "x = torch.randn(8, 3)",

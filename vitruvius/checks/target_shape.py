@@ -1,7 +1,6 @@
 """Predictions and targets broadcast against each other: every row is compared with every other."""
 
-from vitruvius.checks import Criterion, Finding, Findings, Trace, exact_error
-from vitruvius.checks._programs import training
+from vitruvius.checks import Criterion, Finding, Findings, Trace, exact_error, training
 
 SICK = training("x = torch.randn(8, 3)", "(net(x) - x.sum(1)).square().mean().backward()  # here")
 HEALTHY = SICK.replace("x.sum(1)", "x.sum(1, keepdim=True)")

@@ -4,9 +4,7 @@ import linecache
 import re
 from itertools import pairwise
 
-from vitruvius.checks import Backward, Finding, Findings, Forward, Trace, lines
-from vitruvius.checks._modules import named
-from vitruvius.checks._programs import training
+from vitruvius.checks import Backward, Finding, Findings, Forward, Trace, lines, named, training
 from vitruvius.checks._words import speaks_of_test
 
 SICK = training(net="nn.Sequential(nn.Linear(3, 8), nn.Dropout(0.5), nn.Linear(8, 1))")

@@ -1,7 +1,6 @@
 """Inputs are not scaled: the first layer gets numbers far from mean 0 and deviation 1."""
 
-from vitruvius.checks import Backward, Finding, Findings, Trace, lines
-from vitruvius.checks._programs import training
+from vitruvius.checks import Backward, Finding, Findings, Trace, lines, training
 
 SICK = training(
     "x = torch.randint(0, 256, (16, 3)).float()",

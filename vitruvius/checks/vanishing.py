@@ -1,9 +1,7 @@
 """Gradients vanish with depth: the first layers get a tiny part of what the last ones get."""
 
-from vitruvius.checks import Finding, Findings, Trace
+from vitruvius.checks import Finding, Findings, Trace, holding, training
 from vitruvius.checks._depth import by_depth
-from vitruvius.checks._modules import holding
-from vitruvius.checks._programs import training
 
 SICK = training(
     "x = torch.randn(8, 8)",

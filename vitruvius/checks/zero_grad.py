@@ -1,7 +1,6 @@
 """Gradients of past steps are used again: nothing zeroes them between step() and backward()."""
 
-from vitruvius.checks import Findings, Step, Trace, exact_error, lines
-from vitruvius.checks._programs import training
+from vitruvius.checks import Findings, Step, Trace, exact_error, lines, training
 
 HEALTHY = training(
     "x = torch.randn(8, 3)", "(net(x) - x.sum(1, keepdim=True)).square().mean().backward()"

@@ -1,7 +1,6 @@
 """Gradients are zeroed between backward() and step(): the step has nothing to apply."""
 
-from vitruvius.checks import Findings, Step, Trace, ZeroGrad, exact_error, lines
-from vitruvius.checks._programs import BATCH, training
+from vitruvius.checks import BATCH, Findings, Step, Trace, ZeroGrad, exact_error, lines, training
 from vitruvius.checks._steps import line
 
 SICK = training(BATCH, "optimizer.zero_grad()").replace("optimizer.step()", "optimizer.step()  # here")

@@ -105,14 +105,13 @@ class OptimiserState:
     def facts(self) -> dict[str, Any]:
         """The facts of an `OptimiserEvent`."""
         groups = self.optimiser.param_groups
+        decayed = [p for group in groups if group.get("weight_decay", 0) for p in group["params"]]
         return {
             "optimiser": self.key,
             "name": type(self.optimiser).__name__,
             "lr": max((float(group.get("lr", 0.0)) for group in groups), default=0.0),
             "momentum": any(group.get("momentum", 0) or "betas" in group for group in groups),
-            "decayed": tuple(
-                id(p) for group in groups if group.get("weight_decay", 0) for p in group["params"]
-            ),
+            "decayed": tuple(map(id, decayed)),
             "parameters": tuple(map(id, self.parameters())),
         }
 
