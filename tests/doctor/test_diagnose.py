@@ -12,7 +12,6 @@ import vitruvius
 from vitruvius.core.errors import UserError
 from vitruvius.doctor import diagnose, hooks
 from vitruvius.doctor.results import Skipped
-from vitruvius.doctor.watcher import Watcher
 
 TRAINING = """
 import random

@@ -25,9 +25,8 @@ def double_softmax(trace: Trace) -> Findings:
     if twice:
         losses = [e for e in trace.of(Criterion) if e.name == "binary_cross_entropy_with_logits"]
         where = losses[0].where if losses else twice[0].where
-        yield _finding(
-            where, "the scores of binary_cross_entropy_with_logits come out of a sigmoid", "sigmoid"
-        )
+        evidence = "the scores of binary_cross_entropy_with_logits come out of a sigmoid"
+        yield _finding(where, evidence, "sigmoid")
 
 
 def _finding(where: str, evidence: str, what: str) -> Finding:

@@ -1,22 +1,14 @@
 """Dropout stays active in eval mode: F.dropout was called without training=self.training."""
 
-from vitruvius.checks import DropoutInEval, Findings, Forward, Trace, exact_error, lines
+from vitruvius.checks import DropoutInEval, Findings, Forward, Trace, exact_error, lines, training
 
 SICK = """
 import torch
 class Net(torch.nn.Linear):
     def forward(self, x):
         return torch.nn.functional.dropout(super().forward(x), 0.5)  # here
-net = Net(3, 8)
-optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-for step in range(6):
-    optimizer.zero_grad()
-    net(torch.randn(8, 3)).square().mean().backward()
-    optimizer.step()
-net.eval()
-with torch.no_grad():
-    print(net(torch.randn(8, 3)).mean())
 """
+SICK += training(net="Net(3, 8)") + "with torch.no_grad(): print(net.eval()(torch.randn(8, 3)).mean())\n"
 HEALTHY = SICK.replace("0.5)  # here", "0.5, training=self.training)")
 
 

@@ -10,8 +10,7 @@ optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
 for epoch in range(3):
     optimizer.zero_grad()
     for i in range(8):
-        x = torch.randn(8, 3)
-        (net(x).square().mean() / 3).backward()  # here
+        (net(torch.randn(8, 3)).square().mean() / 3).backward()  # here
         if (i + 1) % 3 == 0:
             optimizer.step()
             optimizer.zero_grad()

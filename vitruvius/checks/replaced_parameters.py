@@ -3,10 +3,10 @@
 from vitruvius.checks import Backward, Findings, OptimiserBuilt, Trace, exact_error, holding, training
 from vitruvius.checks._held import replaced
 
-SICK = training(
-    optimiser="SGD(net.parameters(), lr=0.01)  # here\nnet.weight = nn.Parameter(torch.zeros(1, 3))"
-)
-HEALTHY = SICK.replace("net.weight = nn.Parameter(torch.zeros(1, 3))", "nn.init.zeros_(net.weight)")
+REPLACED = "net.weight = nn.Parameter(torch.zeros(1, 3))"
+SICK = training(optimiser=f"SGD(net.parameters(), lr=0.01)  # here\n{REPLACED}")
+HEALTHY = SICK.replace(REPLACED, "nn.init.zeros_(net.weight)")
+CONSEQUENCES = ("backward_without_step", "step_without_backward", "zeroed_before_step", "detached_loss")
 
 
 def replaced_parameters(trace: Trace) -> Findings:
@@ -23,10 +23,5 @@ def replaced_parameters(trace: Trace) -> Findings:
                 why="the optimiser keeps the old tensors; the new ones get gradients that nobody applies",
                 fix="build the optimiser after the last change of the network, or initialise in place "
                 "(nn.init)",
-                explains=(
-                    "backward_without_step",
-                    "step_without_backward",
-                    "zeroed_before_step",
-                    "detached_loss",
-                ),
+                explains=CONSEQUENCES,
             )

@@ -14,12 +14,9 @@ MOST = 0.7
 
 def saturated(trace: Trace) -> Findings:
     """Most values of hidden tanh or sigmoid units lie within 1 % of a bound, from the first step on."""
-    early = [
-        (event, graph.saturated) for event, graph in trace.graphs() if graph.saturated and event.step < 3
-    ]
-    shares = [
-        sum(share * count for share, count in found) / sum(count for _, count in found) for _, found in early
-    ]
+    early = [(event, graph.saturated) for event, graph in trace.graphs() if event.step < 3]
+    early = [(event, found) for event, found in early if found]
+    shares = [sum(share * n for share, n in found) / sum(n for _, n in found) for _, found in early]
     if not early or min(shares) < MOST:
         return
     yield Finding(

@@ -1,20 +1,11 @@
 """The scheduler steps before the optimiser: the first learning rate is skipped."""
 
-from vitruvius.checks import Findings, SchedulerStep, Step, Trace, exact_error
+from vitruvius.checks import BATCH, SGD, Findings, SchedulerStep, Step, Trace, exact_error, training
 
-SICK = """
-import torch, warnings
-warnings.simplefilter("ignore")
-net = torch.nn.Linear(3, 1)
-optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 10)
-for step in range(6):
-    scheduler.step()  # here
-    optimizer.zero_grad()
-    net(torch.randn(8, 3)).square().mean().backward()
-    optimizer.step()
-"""
-HEALTHY = SICK.replace("    scheduler.step()  # here\n", "") + "    scheduler.step()\n"
+SCHEDULED = f"{SGD}\nscheduler = torch.optim.lr_scheduler.StepLR(optimizer, 10)"
+QUIET = "import warnings; warnings.simplefilter('ignore')"
+SICK = training("scheduler.step()  # here", BATCH, init=QUIET, optimiser=SCHEDULED)
+HEALTHY = training(optimiser=SCHEDULED) + "    scheduler.step()\n"
 
 
 def scheduler_order(trace: Trace) -> Findings:

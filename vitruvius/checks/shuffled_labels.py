@@ -39,11 +39,8 @@ def shuffled_labels(trace: Trace) -> Findings:
         first, last = losses(trace)
         stays = bool(first) and trace.steps >= FEWEST and median(last) > FALLEN * median(first)
         if abs(agreement - chance) < 3 * error and stays:
-            evidence = (
-                f"nearest neighbours share the label in {agreement:.1%} of {rows} rows, chance gives "
-                f"{chance:.1%}; "
-                f"the loss went from {median(first):.3g} to {median(last):.3g}"
-            )
+            evidence = f"nearest neighbours share the label in {agreement:.1%} of {rows} rows, chance gives "
+            evidence += f"{chance:.1%}; the loss went from {median(first):.3g} to {median(last):.3g}"
     if evidence:
         yield Finding(
             where=labelled[0].where,

@@ -23,11 +23,8 @@ def train_mode_in_eval(trace: Trace) -> Findings:
     noisy += _unused(trace)
     for line in lines(noisy):
         here = [event for event in noisy if event.where == line]
-        if (
-            any(event.updates_statistics for event in here)
-            or _is_unused(line)
-            or _feeds_training(trace, here)
-        ):
+        recomputes = any(event.updates_statistics for event in here)
+        if recomputes or _is_unused(line) or _feeds_training(trace, here):
             continue
         yield Finding(
             where=line,

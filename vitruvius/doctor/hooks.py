@@ -135,17 +135,11 @@ def _criterion(watcher: Watcher, original: Any, input: Any, target: Any, *args: 
 
 
 def _dropout(
-    watcher: Watcher,
-    original: Any,
-    input: Any,
-    p: float = 0.5,
-    training: bool = True,
-    *more: Any,
-    **named: Any,
+    watcher: Watcher, original: Any, input: Any, p: float = 0.5, training: bool = True, *rest: Any, **kw: Any
 ) -> Any:
     if not watcher.busy and p > 0:
         _note_dropout(watcher, p, training, sys._getframe(CALLER))
-    return original(input, p, training, *more, **named)
+    return original(input, p, training, *rest, **kw)
 
 
 def _note_dropout(watcher: Watcher, p: float, active: bool, caller: FrameType) -> None:

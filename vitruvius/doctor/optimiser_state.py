@@ -56,7 +56,8 @@ class OptimiserState:
     def has_new_gradients(self) -> bool:
         """After a backward pass: whether it reached this optimiser."""
         pairs = zip(self.sampled(), self.versions, strict=False)
-        return any(not _same(parameter.grad, version) for parameter, version in pairs)
+        held = [(parameter.grad, version) for parameter, version in pairs]
+        return any(seen[0] is not None if grad is None else not _is(grad, seen) for grad, seen in held)
 
     def gradient_norm(self) -> float:
         """Norm of one gradient, to see whether it is scaled by hand later."""
@@ -122,7 +123,3 @@ def _version(gradient: Tensor | None) -> Version:
 
 def _is(gradient: Tensor, seen: Version) -> bool:
     return seen[0] is not None and seen[0]() is gradient and gradient._version == seen[1]
-
-
-def _same(gradient: Tensor | None, seen: Version) -> bool:
-    return seen[0] is None if gradient is None else _is(gradient, seen)

@@ -63,10 +63,8 @@ def _axes(plot: plots.Plot, canvas: "FigureBase") -> "Axes":
             return short(x) if super().__call__(x, pos) else ""
 
     axes = canvas.add_subplot(title=plot.title, xlabel=plot.x.label, ylabel=plot.y.label)
-    for described, set_scale, axis in (
-        (plot.x, axes.set_xscale, axes.xaxis),
-        (plot.y, axes.set_yscale, axes.yaxis),
-    ):
+    scales = ((plot.x, axes.set_xscale, axes.xaxis), (plot.y, axes.set_yscale, axes.yaxis))
+    for described, set_scale, axis in scales:
         if described.log:
             set_scale("log")
             axis.set_major_formatter(PlainLogFormatter())
