@@ -25,15 +25,17 @@ def kinds() -> list[type]:
 
 
 def facts(kind: type) -> list[tuple[str, str, str]]:
-    """Name, type and docstring of the fields that a class declares itself."""
-    body = ast.parse(inspect.getsource(kind)).body[0]
+    """Name, type and comment (or docstring) of the fields that a class declares itself."""
+    source = inspect.getsource(kind)
+    body = ast.parse(source).body[0]
     assert isinstance(body, ast.ClassDef)
     found = []
     for statement, following in zip(body.body, [*body.body[1:], ast.Pass()], strict=True):
         if isinstance(statement, ast.AnnAssign):
+            comment = source.splitlines()[statement.lineno - 1].partition("  # ")[2]
             text = following.value if isinstance(following, ast.Expr) else ast.Constant("")
-            doc = text.value if isinstance(text, ast.Constant) else ""
-            found.append((ast.unparse(statement.target), ast.unparse(statement.annotation), str(doc)))
+            doc = comment[:1].upper() + comment[1:] or str(getattr(text, "value", ""))
+            found.append((ast.unparse(statement.target), ast.unparse(statement.annotation), doc))
     return found
 
 
@@ -72,7 +74,7 @@ def test_a_misspelt_fact_is_refused_by_mypy_and_when_it_is_read() -> None:
     with pytest.raises(AttributeError):
         _ = trace().of(Backward)[0].opertion  # type: ignore[attr-defined]
     with pytest.raises(AttributeError):
-        _ = trace().of(Backward, Forward)[0].opertion  # type: ignore[union-attr]
+        _ = trace().of(Backward, Forward)[0].opertion  # type: ignore[attr-defined]
 
 
 def test_events_are_found_by_kind() -> None:

@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from vitruvius import checks
-from vitruvius.checks import Finding, Trace
-from vitruvius.checks._modules import holding, named
+from vitruvius.checks import Finding, Trace, holding, named
 from vitruvius.core import plugins
 from vitruvius.doctor.hooks import installed
 from vitruvius.doctor.watcher import Watcher

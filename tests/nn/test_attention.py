@@ -28,7 +28,8 @@ def test_many_heads_are_single_heads_side_by_side() -> None:
     torch.manual_seed(1)
     heads = [ScaledDotProductAttention(6, 4).double() for _ in range(3)]
     joint = MultiHeadAttention(6, heads=3, head_dim=4).double()
-    joint.copy_heads(heads)
+    rows = [getattr(head, name).weight for name in ("query", "key", "value") for head in heads]
+    joint.qkv.weight = nn.Parameter(torch.cat(rows))
     x = torch.randn(2, 5, 6, dtype=torch.float64)
     expected = joint.out(torch.cat([head(x) for head in heads], dim=-1))
     torch.testing.assert_close(joint(x), expected, rtol=1e-12, atol=1e-12)

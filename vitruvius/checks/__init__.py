@@ -6,15 +6,16 @@ batch for each network, for checks that experiment on a copy. Networks, paramete
 a key: the `id` of the object, or a number that the watcher gave it. Exact checks may give errors; heuristics
 with a threshold give warnings at most. `explains` of a finding names the bugs that are its consequences.
 
-Each file also holds two small programs as text: `SICK`, with the guilty line marked `# here`, and `HEALTHY`.
-Laws, tested over the folder: a check fires on SICK at the marked line, stays silent on HEALTHY, and SICK is
-missed when only this file is gone.
+Each file also holds two small programs as text (`training` writes the usual ones): `SICK`, with the guilty
+line marked `# here`, and `HEALTHY`. Laws, tested over the folder: a check fires on SICK at the marked line,
+stays silent on HEALTHY, and SICK is missed when only this file is gone.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, overload
+from functools import cache, partial
+from os.path import commonprefix
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 
 from pydantic import Field
 
@@ -29,10 +30,8 @@ if TYPE_CHECKING:
 class Event:
     """Something that the training did."""
 
-    step: int
-    """Optimiser steps done before."""
-    where: str
-    """`file:line` of the user's code, empty if none was running."""
+    step: int  # optimiser steps done before
+    where: str  # `file:line` of the user's code, empty if none was running
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +39,7 @@ class Waiting:
     """A backward pass that reached an optimiser's parameters and that no step has followed yet."""
 
     where: str
-    operation: str
-    """The operation that made the loss, as in `Backward`."""
+    operation: str  # the operation that made the loss, as in `Backward`
     batch: int
 
 
@@ -49,18 +47,14 @@ class Waiting:
 class GraphFacts:
     """What the autograd graph below a loss contains."""
 
-    leaves: set[int] = field(default_factory=set)
-    """Keys of the tensors that the gradient reaches."""
+    leaves: set[int] = field(default_factory=set)  # keys of the tensors that the gradient reaches
     dead: list[tuple[float, int]] = field(default_factory=list)
     """For each ReLU: fraction of units that are zero on the whole batch, and the number of units."""
     saturated: list[tuple[float, int]] = field(default_factory=list)
     """For each hidden tanh or sigmoid: fraction of values within 1 % of a bound, and the number of values."""
-    zero_derivative: str = ""
-    """The first operation whose derivative is zero (round, sign, ...)."""
-    sigmoid_twice: bool = False
-    """A sigmoid feeds binary_cross_entropy_with_logits, which applies one itself."""
-    summed_rows: int = 0
-    """Rows that the last operation adds up; 0 if it is no sum."""
+    zero_derivative: str = ""  # the first operation whose derivative is zero (round, sign, ...)
+    sigmoid_twice: bool = False  # a sigmoid feeds binary_cross_entropy_with_logits, which applies one itself
+    summed_rows: int = 0  # rows that the last operation adds up; 0 if it is no sum
     broadcast: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     """A difference to a constant that has more elements than its operand: shape before and after."""
 
@@ -70,16 +64,11 @@ class OptimiserEvent(Event):
     """An optimiser was built or has stepped."""
 
     optimiser: int
-    name: str
-    """Its class."""
-    lr: float
-    """The largest learning rate of its groups."""
-    momentum: bool
-    """It keeps a state: momentum or betas."""
-    decayed: tuple[int, ...]
-    """Keys of the parameters with weight decay."""
-    parameters: tuple[int, ...]
-    """Keys of all its parameters."""
+    name: str  # its class
+    lr: float  # the largest learning rate of its groups
+    momentum: bool  # it keeps a state: momentum or betas
+    decayed: tuple[int, ...]  # keys of the parameters with weight decay
+    parameters: tuple[int, ...]  # keys of all its parameters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,16 +82,11 @@ class Step(OptimiserEvent):
 
     update_ratios: tuple[float, ...] | None = None
     """Norm of the update over the norm of the weight, for a few of its parameters."""
-    cleared: bool = False
-    """All gradients were None or zero."""
-    zeroed: bool = False
-    """They were computed and then zeroed."""
-    repeated: bool = False
-    """No gradient is new since its last step."""
-    stale: int = 0
-    """Parameters whose gradient contains one that an earlier step has used."""
-    waiting: tuple[Waiting, ...] = ()
-    """The backward passes whose gradients it applies."""
+    cleared: bool = False  # all gradients were None or zero
+    zeroed: bool = False  # they were computed and then zeroed
+    repeated: bool = False  # no gradient is new since its last step
+    stale: int = 0  # parameters whose gradient contains one that an earlier step has used
+    waiting: tuple[Waiting, ...] = ()  # the backward passes whose gradients it applies
     gradient_scale: float = 1.0
     """Norm of a gradient now over its norm after the backward pass: other than 1 if scaled by hand."""
 
@@ -112,32 +96,19 @@ class Forward(Event):
     """A network has run: a module with parameters that no other module called."""
 
     network: int
-    name: str
-    """Its class."""
-    function: str
-    """The function of the user's code that called it."""
-    training: bool
-    """It was in training mode."""
-    grad: bool
-    """Gradients were recorded."""
-    batch: int
-    """Hash of the input rows: equal batches have equal numbers."""
-    rows: int
-    """Rows that were hashed."""
-    size: int
-    """Rows of the input; 0 if it has no batch axis."""
-    single_input: bool
-    """It was called with one argument."""
-    trained_rows: int
-    """Hashed rows that a backward pass had used before."""
-    training_module: str
-    """Path of the first dropout or BatchNorm module that ran in training mode."""
-    eval_module: str
-    """Path of the first dropout or BatchNorm module that ran in eval mode."""
-    batch_norm: str
-    """Path of the first BatchNorm module that ran in training mode."""
-    updates_statistics: bool
-    """torch.optim.swa_utils called it to recompute BatchNorm statistics."""
+    name: str  # its class
+    function: str  # the function of the user's code that called it
+    training: bool  # it was in training mode
+    grad: bool  # gradients were recorded
+    batch: int  # hash of the input rows: equal batches have equal numbers
+    rows: int  # rows that were hashed
+    size: int  # rows of the input; 0 if it has no batch axis
+    single_input: bool  # it was called with one argument
+    trained_rows: int  # hashed rows that a backward pass had used before
+    training_module: str  # path of the first dropout or BatchNorm module that ran in training mode
+    eval_module: str  # path of the first dropout or BatchNorm module that ran in eval mode
+    batch_norm: str  # path of the first BatchNorm module that ran in training mode
+    updates_statistics: bool  # called by torch.optim.swa_utils to recompute BatchNorm statistics
     first_input: tuple[float, float, float] | None
     """Mean, standard deviation and largest magnitude of the input of the first layer with weights."""
 
@@ -148,22 +119,14 @@ class Criterion(Event):
 
     name: str
     reduction: str
-    grad: bool
-    """The last forward pass recorded gradients."""
-    scores: tuple[int, ...]
-    """Shape of the predictions."""
-    classes: int
-    """Size of their second axis; 1 if there is none."""
-    target: tuple[int, ...] | None = None
-    """Shape of the targets; None if they are no tensor."""
-    labels: tuple[float, float, int] | None = None
-    """Smallest and largest label, and how many there are."""
-    value: float | None = None
-    """The loss, if it is one number."""
-    probabilities: bool | None = None
-    """Every row of the predictions is a distribution."""
-    log_probabilities: bool | None = None
-    """Every row of the predictions is the logarithm of a distribution."""
+    grad: bool  # the last forward pass recorded gradients
+    scores: tuple[int, ...]  # shape of the predictions
+    classes: int  # size of their second axis; 1 if there is none
+    target: tuple[int, ...] | None = None  # shape of the targets; None if they are no tensor
+    labels: tuple[float, float, int] | None = None  # smallest and largest label, and how many there are
+    value: float | None = None  # the loss, if it is one number
+    probabilities: bool | None = None  # every row of the predictions is a distribution
+    log_probabilities: bool | None = None  # every row of the predictions is the logarithm of a distribution
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,31 +135,25 @@ class Backward(Event):
 
     operation: str
     """The operation that made the loss (MeanBackward0, ...); for a sum of terms, that of the first term."""
-    network: int
-    """The network that ran last, 0 if none did."""
-    batch: int
-    """The batch that it was given."""
-    value: float | None = None
-    """The loss, if it is one finite number."""
+    network: int  # the network that ran last, 0 if none did
+    batch: int  # the batch that it was given
+    value: float | None = None  # the loss, if it is one finite number
     graph: GraphFacts | None = None
-    is_leaf: bool | None = None
-    """The loss has no autograd graph."""
+    is_leaf: bool | None = None  # the loss has no autograd graph
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gradients(Event):
     """Gradients after a backward pass."""
 
-    rms: dict[int, float]
-    """Root mean square of the gradient of each weight matrix."""
+    rms: dict[int, float]  # root mean square of the gradient of each weight matrix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AutogradGrad(Event):
     """torch.autograd.grad was called."""
 
-    inputs: tuple[int, ...]
-    """Keys of the tensors that it differentiates for."""
+    inputs: tuple[int, ...]  # keys of the tensors that it differentiates for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,8 +168,7 @@ class GradientsDropped(Event):
     """Gradients were zeroed or set to None before any step used them."""
 
     optimiser: int
-    lines: tuple[str, ...]
-    """The lines of their backward passes."""
+    lines: tuple[str, ...]  # the lines of their backward passes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,10 +183,8 @@ class SchedulerStep(Event):
     """A learning-rate scheduler has stepped."""
 
     optimiser: int
-    lr: float
-    """The largest learning rate that it has set."""
-    optimiser_steps: int | None
-    """Steps that its optimiser has made."""
+    lr: float  # the largest learning rate that it has set
+    optimiser_steps: int | None  # steps that its optimiser has made
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,11 +203,9 @@ class Argmax(Event):
 class Attention(Event):
     """scaled_dot_product_attention was called."""
 
-    dim: int
-    """Number of axes of the query."""
+    dim: int  # number of axes of the query
     dropout: float
-    direct: bool
-    """Called by the user's own code, not by a library."""
+    direct: bool  # called by the user's own code, not by a library
     device: str
 
 
@@ -261,32 +213,23 @@ class Attention(Event):
 class NonFinite(Event):
     """The loss is NaN or infinite for the first time."""
 
-    origin: str
-    """Where that begins: the weights, the input, a module, the network or the loss."""
+    origin: str  # where that begins: the weights, the input, a module, the network or the loss
 
 
 @dataclass(slots=True)
 class Parameter:
     """What is known about one tensor that can learn."""
 
-    name: str = ""
-    """Its path in the network that ran, empty if no network that ran holds it."""
-    layer: str = ""
-    """The class of the module that holds it."""
+    name: str = ""  # its path in the network that ran, empty if no network that ran holds it
+    layer: str = ""  # the class of the module that holds it
     shape: tuple[int, ...] = ()
     trainable: bool = True
-    reached: bool = False
-    """A backward pass arrived at it."""
-    changed: bool = False
-    """Its value at the end is not its value at the beginning."""
-    alike: bool = False
-    """All its units were equal at the beginning and at the end."""
-    ran: bool = False
-    """The module that holds it was called while gradients were recorded."""
-    declared: bool = True
-    """It is an nn.Parameter, not a plain tensor that requires a gradient."""
-    network: int = 0
-    """The network that ran and holds it."""
+    reached: bool = False  # a backward pass arrived at it
+    changed: bool = False  # its value at the end is not its value at the beginning
+    alike: bool = False  # all its units were equal at the beginning and at the end
+    ran: bool = False  # the module that holds it was called while gradients were recorded
+    declared: bool = True  # it is an nn.Parameter, not a plain tensor that requires a gradient
+    network: int = 0  # the network that ran and holds it
 
 
 @dataclass(slots=True)
@@ -297,11 +240,9 @@ class Example:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     where: str
-    shifted: bool = False
-    """The targets are the inputs one step later: it predicts what comes next."""
+    shifted: bool = False  # the targets are the inputs one step later: it predicts what comes next
     target_shape: tuple[int, ...] = ()
-    batches: int = 1
-    """How many different batches it was given (counted up to 9)."""
+    batches: int = 1  # how many different batches it was given (counted up to 9)
 
     @property
     def rows(self) -> int:
@@ -312,9 +253,7 @@ class Example:
         return len(first) if isinstance(first, Tensor) and first.dim() else 0
 
 
-A = TypeVar("A", bound=Event)
-B = TypeVar("B", bound=Event)
-C = TypeVar("C", bound=Event)
+E = TypeVar("E", bound=Event)
 
 
 @dataclass(slots=True)
@@ -326,18 +265,11 @@ class Trace:
     examples: list[Example] = field(default_factory=list)
     neighbours: tuple[float, float, int] | None = None
     """Fraction of rows whose nearest row has the same label, the same by chance, and the rows compared."""
-    relabelled: tuple[int, int] = (0, 0)
-    """Rows seen again with another label, and rows seen again."""
+    relabelled: tuple[int, int] = (0, 0)  # rows seen again with another label, and rows seen again
     steps: int = 0
 
-    @overload
-    def of(self, kind: type[A], /) -> list[A]: ...
-    @overload
-    def of(self, first: type[A], second: type[B], /) -> list[A | B]: ...
-    @overload
-    def of(self, first: type[A], second: type[B], third: type[C], /) -> list[A | B | C]: ...
-    def of(self, *kinds: type[Event]) -> list[Any]:
-        """The events of up to three kinds, in order."""
+    def of(self, *kinds: type[E]) -> list[E]:
+        """The events of some kinds, in order."""
         return [event for event in self.events if isinstance(event, kinds)]
 
     def forwards(self) -> list[Forward]:
@@ -356,13 +288,11 @@ class Trace:
 class Finding(records.Record):
     """A bug: what is wrong, in which line, by which numbers, and the change that mends it."""
 
-    bug: str = ""
-    """The check that found it; `findings` fills it in."""
+    bug: str = ""  # the check that found it; `findings` fills it in
     severity: Literal["error", "warning", "info"] = "warning"
     confidence: Literal["exact", "heuristic"] = "heuristic"
     where: str
-    module: str | None = None
-    """The guilty module by its dotted name within the network, where one is known."""
+    module: str | None = None  # the guilty module by its dotted name within the network, where one is known
     evidence: str
     why: str
     fix: str
@@ -373,13 +303,12 @@ class Finding(records.Record):
 
     def view(self) -> Iterable[Block]:
         line = f"{self.where}: " if self.where else ""
-        yield Text(
-            text=f"{line}{self.severity}: {self.bug} ({self.confidence})",
-            style="note" if self.severity == "info" else self.severity,
-        )
+        style = "note" if self.severity == "info" else self.severity
+        yield Text(text=f"{line}{self.severity}: {self.bug} ({self.confidence})", style=style)
         yield Text(text=f"  {self.evidence}.\n  Why: {self.why}.\n  Fix: {self.fix}.")
 
 
+exact_error = partial(Finding, severity="error", confidence="exact")
 Findings: TypeAlias = Iterator[Finding]
 Check: TypeAlias = Callable[[Trace], Findings]
 
@@ -408,3 +337,32 @@ def first_tensor(value: Any) -> "Tensor | None":
         return value
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
     return next((found for part in parts if (found := first_tensor(part)) is not None), None)
+
+
+def named(trace: Trace, path: str) -> str | None:
+    """The path itself if a network that was trained has such a module, otherwise None."""
+    known = any(path in dict(example.model.named_modules()) for example in trace.examples)
+    return path if path and known else None
+
+
+def holding(parameters: Sequence[str]) -> str | None:
+    """The smallest module that holds all these parameters; None if only the whole network does.
+
+    >>> holding(["stem.0.weight", "stem.2.bias"]), holding(["head.weight"]), holding(["a.weight", "b.weight"])
+    ('stem', 'head', None)
+    """
+    return ".".join(commonprefix([name.split(".")[:-1] for name in parameters])) or None
+
+
+SGD = "SGD(net.parameters(), lr=0.01)"
+BATCH = "net(torch.randn(8, 3)).square().mean().backward()"
+
+
+def training(
+    *batch: str, net: str = "nn.Linear(3, 1)", init: str = "", optimiser: str = SGD, steps: int = 6
+) -> str:
+    """A program that trains `net` for some steps; `batch` are the lines between zero_grad() and step()."""
+    head = "import torch\nfrom torch import nn\nfrom torch.nn import functional as F"
+    setup = [head, f"net = {net}", init, f"optimizer = torch.optim.{optimiser}"]
+    loop = [f"for step in range({steps}):", "optimizer.zero_grad()", *(batch or [BATCH]), "optimizer.step()"]
+    return "\n".join([*filter(None, setup), "\n    ".join(loop)]) + "\n"

@@ -9,8 +9,7 @@ from vitruvius.checks import Gradients, Trace
 FIRST_STEPS = 3
 FEWEST_LAYERS = 6
 OVERFLOWN = 1e19
-RECURRENT = ("RNN", "LSTM", "GRU", "Cell")
-"""Layers that are deep in time: a few of them suffice."""
+RECURRENT = ("RNN", "LSTM", "GRU", "Cell")  # layers that are deep in time: a few of them suffice
 
 
 class Profile(NamedTuple):

@@ -8,8 +8,7 @@ from torch import Tensor
 
 from vitruvius.checks import Example, first_tensor
 
-MOVED = 1e-4
-"""Relative change of an output that counts as a change."""
+MOVED = 1e-4  # relative change of an output that counts as a change
 
 
 class Specimen:

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from vitruvius.checks import Step, Trace
+from vitruvius.checks import Step, Trace, lines
 
 
 class Group(NamedTuple):
@@ -19,16 +19,12 @@ def accumulations(trace: Trace) -> list[Group]:
     found = []
     for optimiser in dict.fromkeys(event.optimiser for event in trace.of(Step)):
         steps = [event for event in trace.of(Step) if event.optimiser == optimiser and event.waiting]
-        grouped = [event for event in steps if _one_line(event) and len(event.waiting) > 1]
+        grouped = [event for event in steps if len(lines(event.waiting)) == 1]
+        grouped = [event for event in grouped if len({item.batch for item in event.waiting}) > 1]
         if len(grouped) > 1 and 2 * len(grouped) > len(steps):
             size = max(len(event.waiting) for event in grouped)
             found.append(Group(optimiser, size, grouped[0].waiting[0].where, grouped))
     return found
-
-
-def _one_line(event: Step) -> bool:
-    waiting = event.waiting
-    return len({item.where for item in waiting}) == 1 and len({item.batch for item in waiting}) > 1
 
 
 def line(where: str) -> str:

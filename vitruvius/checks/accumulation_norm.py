@@ -1,14 +1,11 @@
 """BatchNorm breaks gradient accumulation: its statistics are those of the micro-batch, not of the batch."""
 
-from vitruvius.checks import Finding, Findings, Trace
-from vitruvius.checks._modules import named
+from vitruvius.checks import Finding, Findings, Trace, named
 from vitruvius.checks._steps import accumulations
 
 SICK = """
 import torch
-net = torch.nn.Sequential(
-    torch.nn.Linear(3, 8), torch.nn.BatchNorm1d(8), torch.nn.ReLU(), torch.nn.Linear(8, 1)
-)
+net = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.BatchNorm1d(8), torch.nn.Linear(8, 1))
 optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
 for step in range(12):
     x = torch.randn(4, 3)

@@ -9,13 +9,12 @@ net = torch.nn.Linear(3, 1)
 optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
 for step in range(12):
     x = torch.randn(8, 3)
-    loss = torch.nn.functional.mse_loss(net(x), x[:, :1])
-    loss.backward()  # here
+    torch.nn.functional.mse_loss(net(x), x[:, :1]).backward()  # here
     if step % 4 == 3:
         optimizer.step()
         optimizer.zero_grad()
 """
-HEALTHY = SICK.replace("loss.backward()", "(loss / 4).backward()")
+HEALTHY = SICK.replace(".backward()", ".div(4).backward()")
 MEANS = ("Mean", "NllLoss", "MseLoss", "L1Loss", "SmoothL1Loss", "HuberLoss", "BinaryCrossEntropy", "KlDiv")
 
 

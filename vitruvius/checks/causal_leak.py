@@ -1,27 +1,16 @@
 """A model that predicts what comes next sees it: the causal mask is missing, transposed or leaks."""
 
-from vitruvius.checks import Criterion, Finding, Findings, Trace, lines
+from vitruvius.checks import Criterion, Findings, Trace, exact_error, lines, training
 from vitruvius.checks._experiment import Specimen, moved, specimens
 
-SICK = """
-import torch
-net = torch.nn.Sequential(
-    torch.nn.Embedding(9, 8),
-    torch.nn.TransformerEncoderLayer(8, 2, 8, 0.0, batch_first=True),
-    torch.nn.Linear(8, 9),
+LAYER = "nn.TransformerEncoderLayer(8, 2, 8, 0.0, batch_first=True)"
+SICK = training(
+    "text = torch.randint(0, 9, (4, 7))",
+    "scores = net(text[:, :-1])  # here",
+    "F.cross_entropy(scores.flatten(0, 1), text[:, 1:].flatten()).backward()",
+    net=f"nn.Sequential(nn.Embedding(9, 8), {LAYER}, nn.Linear(8, 9))",
 )
-optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-for step in range(6):
-    optimizer.zero_grad()
-    text = torch.randint(0, 9, (4, 7))
-    scores = net(text[:, :-1])  # here
-    loss = torch.nn.functional.cross_entropy(scores.flatten(0, 1), text[:, 1:].flatten())
-    loss.backward()
-    optimizer.step()
-"""
-HEALTHY = SICK.replace(
-    "torch.nn.TransformerEncoderLayer(8, 2, 8, 0.0, batch_first=True)", "torch.nn.Linear(8, 8)"
-)
+HEALTHY = SICK.replace(LAYER, "nn.Linear(8, 8)")
 
 
 def causal_leak(trace: Trace) -> Findings:
@@ -31,7 +20,7 @@ def causal_leak(trace: Trace) -> Findings:
             continue
         position = _leak(specimen)
         if position is not None:
-            yield Finding(
+            yield exact_error(
                 where=specimen.example.where,
                 also=lines(trace.of(Criterion)),
                 evidence=f"targets are the inputs one step later, and the output before place {position} "
@@ -39,8 +28,6 @@ def causal_leak(trace: Trace) -> Findings:
                 why="the network copies the answer while training and cannot when it generates",
                 fix="a causal mask (is_causal=True, torch.triu(..., 1) is what is hidden), or padding on the "
                 "left only",
-                severity="error",
-                confidence="exact",
                 explains=("positions_ignored",),
             )
 

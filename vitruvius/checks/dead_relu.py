@@ -1,19 +1,13 @@
 """Dead ReLUs: units that are zero on the whole batch pass no gradient and do not come back."""
 
-from vitruvius.checks import Finding, Findings, Trace, lines
+from vitruvius.checks import Finding, Findings, Trace, lines, training
 
-SICK = """
-import torch
-net = torch.nn.Sequential(torch.nn.Linear(3, 16), torch.nn.ReLU(), torch.nn.Linear(16, 1))
-torch.nn.init.constant_(net[0].bias, -50.0)
-optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-for step in range(6):
-    optimizer.zero_grad()
-    x = torch.randn(8, 3)
-    loss = (net(x) - x[:, :1]).square().mean()
-    loss.backward()  # here
-    optimizer.step()
-"""
+SICK = training(
+    "x = torch.randn(8, 3)",
+    "(net(x) - x[:, :1]).square().mean().backward()  # here",
+    net="nn.Sequential(nn.Linear(3, 16), nn.ReLU(), nn.Linear(16, 1))",
+    init="nn.init.constant_(net[0].bias, -50.0)",
+)
 HEALTHY = SICK.replace("-50.0", "0.0")
 MOST = 0.9
 

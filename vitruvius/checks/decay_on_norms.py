@@ -1,17 +1,11 @@
 """Weight decay also shrinks norms and biases."""
 
-from vitruvius.checks import Finding, Findings, OptimiserBuilt, Trace
-from vitruvius.checks._modules import holding
+from vitruvius.checks import Finding, Findings, OptimiserBuilt, Trace, holding, training
 
-SICK = """
-import torch
-net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.LayerNorm(4), torch.nn.Linear(4, 1))
-optimizer = torch.optim.AdamW(net.parameters(), lr=0.01, weight_decay=0.1)  # here
-for step in range(6):
-    optimizer.zero_grad()
-    net(torch.randn(8, 3)).square().mean().backward()
-    optimizer.step()
-"""
+SICK = training(
+    net="nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4), nn.Linear(4, 1))",
+    optimiser="AdamW(net.parameters(), lr=0.01, weight_decay=0.1)  # here",
+)
 HEALTHY = SICK.replace("weight_decay=0.1", "weight_decay=0.0")
 
 

@@ -1,18 +1,12 @@
 """The loss does not reach parameters that should learn: it was detached or computed without gradients."""
 
-from vitruvius.checks import Finding, Findings, Step, Trace, lines
-from vitruvius.checks._modules import holding
+from vitruvius.checks import Findings, Step, Trace, exact_error, holding, lines, training
 
-SICK = """
-import torch
-first, second = torch.nn.Linear(3, 4), torch.nn.Linear(4, 1)
-optimizer = torch.optim.SGD([*first.parameters(), *second.parameters()], lr=0.01)
-for step in range(6):
-    optimizer.zero_grad()
-    hidden = first(torch.randn(8, 3)).relu().detach()
-    second(hidden).square().mean().backward()  # here
-    optimizer.step()
-"""
+SICK = training(
+    "hidden = net[0](torch.randn(8, 3)).relu().detach()",
+    "net[1](hidden).square().mean().backward()  # here",
+    net="nn.ModuleList([nn.Linear(3, 4), nn.Linear(4, 1)])",
+)
 HEALTHY = SICK.replace(".detach()", "")
 
 
@@ -26,7 +20,7 @@ def detached_loss(trace: Trace) -> Findings:
     if not cut or len(seen) < 2:
         return
     guilty = (whole or seen)[0]
-    yield Finding(
+    yield exact_error(
         where=guilty.where,
         module=holding([known.name for known in cut]),
         also=lines(trace.forwards()),
@@ -34,7 +28,5 @@ def detached_loss(trace: Trace) -> Findings:
         f"{', '.join(known.name for known in cut[:3])}" + ("; the loss has no history" if whole else ""),
         why=".detach(), .data, .item(), numpy or no_grad() between them and the loss cut the graph",
         fix="remove what cuts the graph between these modules and the loss; freeze them if that is meant",
-        severity="error",
-        confidence="exact",
         explains=("rate_too_low", "vanishing"),
     )

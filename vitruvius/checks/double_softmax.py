@@ -1,19 +1,13 @@
 """Softmax twice: the criterion applies it itself and gets probabilities (or sigmoids) instead of scores."""
 
-from vitruvius.checks import Criterion, Finding, Findings, Trace, lines
+from vitruvius.checks import Criterion, Finding, Findings, Trace, lines, training
 
-SICK = """
-import torch
-net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Softmax(1))
-optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-for step in range(6):
-    optimizer.zero_grad()
-    x = torch.randn(8, 3)
-    loss = torch.nn.functional.cross_entropy(net(x), x.argmax(1))  # here
-    loss.backward()
-    optimizer.step()
-"""
-HEALTHY = SICK.replace(", torch.nn.Softmax(1)", "")
+SICK = training(
+    "x = torch.randn(8, 3)",
+    "F.cross_entropy(net(x), x.argmax(1)).backward()  # here",
+    net="nn.Sequential(nn.Linear(3, 4), nn.Softmax(1))",
+)
+HEALTHY = SICK.replace(", nn.Softmax(1)", "")
 
 
 def double_softmax(trace: Trace) -> Findings:
@@ -31,9 +25,8 @@ def double_softmax(trace: Trace) -> Findings:
     if twice:
         losses = [e for e in trace.of(Criterion) if e.name == "binary_cross_entropy_with_logits"]
         where = losses[0].where if losses else twice[0].where
-        yield _finding(
-            where, "the scores of binary_cross_entropy_with_logits come out of a sigmoid", "sigmoid"
-        )
+        evidence = "the scores of binary_cross_entropy_with_logits come out of a sigmoid"
+        yield _finding(where, evidence, "sigmoid")
 
 
 def _finding(where: str, evidence: str, what: str) -> Finding:

@@ -1,25 +1,14 @@
 """Dropout stays active in eval mode: F.dropout was called without training=self.training."""
 
-from vitruvius.checks import DropoutInEval, Finding, Findings, Forward, Trace, lines
+from vitruvius.checks import DropoutInEval, Findings, Forward, Trace, exact_error, lines, training
 
 SICK = """
 import torch
-class Net(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.linear = torch.nn.Linear(3, 8)
+class Net(torch.nn.Linear):
     def forward(self, x):
-        return torch.nn.functional.dropout(self.linear(x), 0.5)  # here
-net = Net()
-optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-for step in range(6):
-    optimizer.zero_grad()
-    net(torch.randn(8, 3)).square().mean().backward()
-    optimizer.step()
-net.eval()
-with torch.no_grad():
-    print(net(torch.randn(8, 3)).mean())
+        return torch.nn.functional.dropout(super().forward(x), 0.5)  # here
 """
+SICK += training(net="Net(3, 8)") + "with torch.no_grad(): print(net.eval()(torch.randn(8, 3)).mean())\n"
 HEALTHY = SICK.replace("0.5)  # here", "0.5, training=self.training)")
 
 
@@ -28,13 +17,11 @@ def dropout_in_eval(trace: Trace) -> Findings:
     active = trace.of(DropoutInEval)
     if active:
         evaluated = [event for event in trace.of(Forward) if not event.training]
-        yield Finding(
+        yield exact_error(
             where=active[0].where,
             also=lines(evaluated),
             evidence=f"{len(active)} times a share of {active[0].p:g} was dropped in a module in eval mode",
             why="functional dropout knows nothing of eval(): its argument training is True unless told "
             "otherwise",
             fix="F.dropout(x, p, training=self.training), or a nn.Dropout module",
-            severity="error",
-            confidence="exact",
         )

@@ -1,7 +1,6 @@
 """The network is trained in eval mode: dropout is off and BatchNorm keeps its first statistics."""
 
-from vitruvius.checks import Backward, Finding, Findings, Forward, Step, Trace, lines
-from vitruvius.checks._modules import named
+from vitruvius.checks import Backward, Finding, Findings, Forward, Step, Trace, lines, named
 
 SICK = """
 import torch
@@ -10,8 +9,7 @@ optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
 for epoch in range(4):
     for step in range(6):
         optimizer.zero_grad()
-        loss = net(torch.randn(8, 3)).square().mean()  # here
-        loss.backward()
+        net(torch.randn(8, 3)).square().mean().backward()  # here
         optimizer.step()
     net.eval()
 """
@@ -28,11 +26,11 @@ def eval_mode_in_train(trace: Trace) -> Findings:
             last[event.network] = event
         elif isinstance(event, Step):
             steps += 1
-            resting += [
-                e for e in last.values() if not e.training and e.eval_module and not e.training_module
-            ]
+            evaluated = [forward for forward in last.values() if not forward.training]
+            resting += [found for found in evaluated if found.eval_module and not found.training_module]
             last = {}
-    learning = [event for event in resting if _learns(trace, event)]
+    passes = {(event.network, event.step) for event in trace.of(Backward)}
+    learning = [event for event in resting if (event.network, event.step) in passes]
     frozen = any(known.ran and not known.trainable for known in trace.parameters.values())
     if len(learning) > 2 and not frozen:  # beside frozen parts eval mode is usually meant
         first = learning[0]
@@ -46,8 +44,3 @@ def eval_mode_in_train(trace: Trace) -> Findings:
             fix="model.train() at the beginning of every epoch, after any evaluation",
             confidence="exact",
         )
-
-
-def _learns(trace: Trace, event: Forward) -> bool:
-    """Whether a backward pass belongs to this forward pass."""
-    return any(found.network == event.network and found.step == event.step for found in trace.of(Backward))

@@ -1,23 +1,15 @@
 """Gradients explode with depth: the first layers get many times what the last ones get."""
 
-from vitruvius.checks import Finding, Findings, Trace
+from vitruvius.checks import Finding, Findings, Trace, training
 from vitruvius.checks._depth import FIRST_STEPS, Profile, by_depth
 
-SICK = """
-import torch
-torch.manual_seed(0)
-layers = [layer for _ in range(16) for layer in (torch.nn.Linear(16, 16), torch.nn.ReLU())]
-net = torch.nn.Sequential(*layers, torch.nn.Linear(16, 1))
-for layer in layers[::2]:
-    torch.nn.init.normal_(layer.weight, std=1.0)
-optimizer = torch.optim.SGD(net.parameters(), lr=1e-12)
-for step in range(6):
-    optimizer.zero_grad()
-    x = torch.randn(8, 16)
-    loss = torch.nn.functional.l1_loss(net(x), x[:, :1])
-    loss.backward()  # here
-    optimizer.step()
-"""
+SICK = training(
+    "x = torch.randn(8, 16)",
+    "F.l1_loss(net(x), x[:, :1]).backward()  # here",
+    net="nn.Sequential(*(f for _ in range(16) for f in (nn.Linear(16, 16), nn.ReLU())), nn.Linear(16, 1))",
+    init="for layer in net[:-1:2]: nn.init.normal_(layer.weight, std=1.0)",
+    optimiser="SGD(net.parameters(), lr=1e-12)",
+)
 HEALTHY = SICK.replace("std=1.0", "std=0.3").replace("1e-12", "1e-3")
 LARGEST, GROWTH = 1e4, 1e4
 

@@ -1,19 +1,13 @@
 """Parameters are frozen (requires_grad=False) in a network that trains."""
 
-from vitruvius.checks import Finding, Findings, Trace
-from vitruvius.checks._modules import holding
+from vitruvius.checks import BATCH, Finding, Findings, Trace, holding, training
 
-SICK = """
-import torch
-net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
-net[0].requires_grad_(False)
-optimizer = torch.optim.SGD(net[2].parameters(), lr=0.01)
-for step in range(6):
-    optimizer.zero_grad()
-    loss = net(torch.randn(8, 3)).square().mean()  # here
-    loss.backward()
-    optimizer.step()
-"""
+SICK = training(
+    f"{BATCH}  # here",
+    net="nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))",
+    init="net[0].requires_grad_(False)",
+    optimiser="SGD(net[2].parameters(), lr=0.01)",
+)
 HEALTHY = SICK.replace("net[0].requires_grad_(False)\n", "").replace("net[2].parameters", "net.parameters")
 
 

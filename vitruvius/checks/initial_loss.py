@@ -2,20 +2,14 @@
 
 from math import log
 
-from vitruvius.checks import Criterion, Finding, Findings, Trace
+from vitruvius.checks import Criterion, Finding, Findings, Trace, training
 
-SICK = """
-import torch
-net = torch.nn.Linear(8, 4)
-torch.nn.init.normal_(net.weight, std=10.0)
-optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-for step in range(6):
-    optimizer.zero_grad()
-    x = torch.randn(64, 8)
-    loss = torch.nn.functional.cross_entropy(net(x), x[:, :4].argmax(1))  # here
-    loss.backward()
-    optimizer.step()
-"""
+SICK = training(
+    "x = torch.randn(64, 8)",
+    "F.cross_entropy(net(x), x[:, :4].argmax(1)).backward()  # here",
+    net="nn.Linear(8, 4)",
+    init="nn.init.normal_(net.weight, std=10.0)",
+)
 HEALTHY = SICK.replace("std=10.0", "std=0.1")
 TIMES, ABOVE = 2.0, 1.0
 

@@ -1,6 +1,6 @@
 """The last micro-batches of an epoch are thrown away: too few for a step, then zeroed."""
 
-from vitruvius.checks import Finding, Findings, GradientsDropped, Trace
+from vitruvius.checks import Findings, GradientsDropped, Trace, exact_error
 from vitruvius.checks._steps import accumulations, line
 
 SICK = """
@@ -10,8 +10,7 @@ optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
 for epoch in range(3):
     optimizer.zero_grad()
     for i in range(8):
-        x = torch.randn(8, 3)
-        (net(x).square().mean() / 3).backward()  # here
+        (net(torch.randn(8, 3)).square().mean() / 3).backward()  # here
         if (i + 1) % 3 == 0:
             optimizer.step()
             optimizer.zero_grad()
@@ -25,7 +24,7 @@ def leftover_dropped(trace: Trace) -> Findings:
         lost = [event for event in trace.of(GradientsDropped) if event.optimiser == group.optimiser]
         lost = [event for event in lost if set(event.lines) == {group.line} and len(event.lines) < group.size]
         if lost:
-            yield Finding(
+            yield exact_error(
                 where=group.line,
                 also=(lost[0].where, group.steps[0].where),
                 evidence=f"steps follow {group.size} backward passes; {len(lost)} times "
@@ -33,6 +32,4 @@ def leftover_dropped(trace: Trace) -> Findings:
                 why="the rows of these micro-batches never change the weights",
                 fix="step once more after the last micro-batch of an epoch, or choose a number that divides "
                 "them",
-                severity="error",
-                confidence="exact",
             )

@@ -1,19 +1,15 @@
 """Parameters take part in the loss but no optimiser holds them: they never learn."""
 
-from vitruvius.checks import Backward, Finding, Findings, OptimiserBuilt, Parameter, Step, Trace
+from vitruvius import checks
+from vitruvius.checks import Backward, Finding, Findings, OptimiserBuilt, Step, Trace, holding, training
 from vitruvius.checks._held import left_out, replaced
-from vitruvius.checks._modules import holding
 
-SICK = """
-import torch
-first, second = torch.nn.Linear(3, 4), torch.nn.Linear(4, 1)
-optimizer = torch.optim.SGD(second.parameters(), lr=0.01)  # here
-for step in range(6):
-    optimizer.zero_grad()
-    second(first(torch.randn(8, 3)).relu()).square().mean().backward()
-    optimizer.step()
-"""
-HEALTHY = SICK.replace("second.parameters()", "[*first.parameters(), *second.parameters()]")
+SICK = training(
+    "net[1](net[0](torch.randn(8, 3)).relu()).square().mean().backward()",
+    net="nn.ModuleList([nn.Linear(3, 4), nn.Linear(4, 1)])",
+    optimiser="SGD(net[1].parameters(), lr=0.01)  # here",
+)
+HEALTHY = SICK.replace("net[1].parameters()", "net.parameters()")
 
 
 def missing_parameters(trace: Trace) -> Findings:
@@ -44,7 +40,7 @@ def missing_parameters(trace: Trace) -> Findings:
     )
 
 
-def _rests(trace: Trace, known: Parameter) -> bool:
+def _rests(trace: Trace, known: checks.Parameter) -> bool:
     """Whether its network learns nothing and only runs in eval mode, as a teacher does."""
     runs = [event for event in trace.forwards() if event.network == known.network]
     learns = any(trace.parameters[key].network == known.network for key in trace.optimised())

@@ -2,20 +2,14 @@
 
 import torch
 
-from vitruvius.checks import Example, Finding, Findings, Trace
+from vitruvius.checks import Example, Findings, Trace, exact_error, training
 from vitruvius.checks._experiment import Specimen, moved, specimens
 
-SICK = """
-import torch
-net = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.Softmax(0), torch.nn.Linear(8, 2))
-optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-for step in range(6):
-    optimizer.zero_grad()
-    x = torch.randn(16, 3)
-    loss = torch.nn.functional.cross_entropy(net(x), (x[:, 0] > 0).long())  # here
-    loss.backward()
-    optimizer.step()
-"""
+SICK = training(
+    "x = torch.randn(16, 3)",
+    "F.cross_entropy(net(x), (x[:, 0] > 0).long()).backward()  # here",
+    net="nn.Sequential(nn.Linear(3, 8), nn.Softmax(0), nn.Linear(8, 2))",
+)
 HEALTHY = SICK.replace("Softmax(0)", "Softmax(1)")
 
 
@@ -31,14 +25,12 @@ def mixed_rows(trace: Trace) -> Findings:
         ends = (0, len(x) - 1)
         mixed = [row for row in ends if moved(before[row], specimen.output(_others_changed(x, row))[row])]
         if mixed and not _is_time_major(specimen):
-            yield Finding(
+            yield exact_error(
                 where=specimen.example.where,
                 evidence=f"the output of row {mixed[0]} of {type(specimen.model).__name__} changes when "
                 "only other rows do (eval mode)",
                 why="attention, softmax, a reshape or an RNN runs over the batch axis instead of the tokens",
                 fix="batch_first=True, or the right axis (dim) and order in permute, view and softmax",
-                severity="error",
-                confidence="exact",
                 explains=("causal_leak", "positions_ignored"),
             )
 

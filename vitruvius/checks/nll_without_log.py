@@ -1,18 +1,10 @@
 """The negative log-likelihood gets scores that are no log-probabilities."""
 
-from vitruvius.checks import Criterion, Finding, Findings, Trace
+from vitruvius.checks import Criterion, Findings, Trace, exact_error, training
 
-SICK = """
-import torch
-net = torch.nn.Linear(3, 4)
-optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-for step in range(6):
-    optimizer.zero_grad()
-    x = torch.randn(8, 3)
-    loss = torch.nn.functional.nll_loss(net(x), x.argmax(1))  # here
-    loss.backward()
-    optimizer.step()
-"""
+SICK = training(
+    "x = torch.randn(8, 3)", "F.nll_loss(net(x), x.argmax(1)).backward()  # here", net="nn.Linear(3, 4)"
+)
 HEALTHY = SICK.replace("net(x)", "net(x).log_softmax(1)")
 
 
@@ -23,13 +15,11 @@ def nll_without_log(trace: Trace) -> Findings:
     wrong = [event for event in looked if event.log_probabilities is False]
     if wrong:
         probabilities = all(event.probabilities for event in wrong)
-        yield Finding(
+        yield exact_error(
             where=wrong[0].where,
             evidence=f"in {len(wrong)} batches looked at, exp of a row does not sum to 1"
             + (": the rows are probabilities without the logarithm" if probabilities else ""),
             why="nll_loss only picks and negates entries; without log-softmax the loss has no lower bound",
             fix="use cross_entropy on the raw scores, or put log_softmax(dim=1) before nll_loss",
-            severity="error",
-            confidence="exact",
             explains=("initial_loss", "rate_too_high", "rate_too_low", "exploding", "non_finite"),
         )

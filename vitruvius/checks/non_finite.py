@@ -1,18 +1,8 @@
 """A loss that is NaN or infinite, with the place where that begins."""
 
-from vitruvius.checks import Finding, Findings, Forward, NonFinite, Trace, lines
-from vitruvius.checks._modules import named
+from vitruvius.checks import Findings, Forward, NonFinite, Trace, exact_error, lines, named, training
 
-SICK = """
-import torch
-net = torch.nn.Linear(3, 2)
-optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-for step in range(6):
-    optimizer.zero_grad()
-    loss = -net(torch.randn(8, 3)).relu().log().mean()
-    loss.backward()  # here
-    optimizer.step()
-"""
+SICK = training("net(torch.randn(8, 3)).relu().log().mean().neg().backward()  # here", net="nn.Linear(3, 2)")
 HEALTHY = SICK.replace(".relu().log()", ".exp().add(1).log().neg()")
 
 
@@ -21,7 +11,7 @@ def non_finite(trace: Trace) -> Findings:
     for event in trace.of(NonFinite):
         forwards = [found for found in trace.of(Forward) if found.step <= event.step]
         begun = event.origin != "the weights"
-        yield Finding(
+        yield exact_error(
             where=event.where,
             module=named(trace, event.origin.removeprefix("module ")),
             also=lines(forwards[-1:]),
@@ -29,7 +19,5 @@ def non_finite(trace: Trace) -> Findings:
             why="log(0), division by zero, an overflow or NaN in the data; one such step spoils all weights",
             fix="log(x + eps) or log_softmax, clean the data, or a smaller learning rate if the loss grew "
             "before",
-            severity="error",
-            confidence="exact",
             explains=("dead_relu", "rate_too_low", "unscaled_input", "shuffled_labels") if begun else (),
         )

@@ -1,18 +1,12 @@
 """All labels are the same class: there is nothing to tell apart."""
 
-from vitruvius.checks import Criterion, Finding, Findings, Trace
+from vitruvius.checks import Criterion, Findings, Trace, exact_error, training
 
-SICK = """
-import torch
-net = torch.nn.Linear(3, 2)
-optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-for step in range(6):
-    optimizer.zero_grad()
-    x = torch.rand(16, 3)
-    loss = torch.nn.functional.cross_entropy(net(x), x[:, 0].long())  # here
-    loss.backward()
-    optimizer.step()
-"""
+SICK = training(
+    "x = torch.rand(16, 3)",
+    "F.cross_entropy(net(x), x[:, 0].long()).backward()  # here",
+    net="nn.Linear(3, 2)",
+)
 HEALTHY = SICK.replace("x[:, 0].long()", "x[:, 0].round().long()")
 
 
@@ -24,13 +18,11 @@ def one_class(trace: Trace) -> Findings:
     high = max((high for _, high, _ in labels), default=1)
     rows = sum(count for _, _, count in labels)
     if low == high and rows >= 32 and len(labels) > 1:
-        yield Finding(
+        yield exact_error(
             where=losses[0].where,
             evidence=f"all {rows} labels are {low}, for {losses[0].classes} classes",
             why="the network learns to say one class whatever it sees, and the loss still falls",
             fix="look at how labels are made: a cast that cuts fractions, a filter, a sorted and cut data "
             "set",
-            severity="error",
-            confidence="exact",
             explains=("shuffled_labels", "initial_loss", "same_order", "vanishing"),
         )

@@ -1,6 +1,6 @@
 """The optimiser is built anew every epoch: momentum and Adam's statistics are lost each time."""
 
-from vitruvius.checks import Finding, Findings, OptimiserBuilt, Restarted, Step, Trace
+from vitruvius.checks import Findings, OptimiserBuilt, Restarted, Step, Trace, exact_error
 
 SICK = """
 import torch
@@ -26,13 +26,11 @@ def optimiser_recreated(trace: Trace) -> Findings:
     for line, keys in dict.fromkeys((event.where, event.parameters) for event in made):
         times = sum(event.where == line and event.parameters == keys for event in made)
         if times > 2:
-            yield Finding(
+            yield exact_error(
                 where=line,
                 evidence=f"built {times} times for the same {len(keys)} parameters, in {trace.steps} steps",
                 why="each new optimiser starts without momentum or squared gradients, so every epoch starts "
                 "cold",
                 fix="build the optimiser once, before the loop",
-                severity="error",
-                confidence="exact",
             )
             return

@@ -16,17 +16,15 @@ class Tokens(torch.nn.Module):
         self.embed = torch.nn.Embedding(9, 8)
         self.layer = torch.nn.TransformerEncoderLayer(8, 2, 8, 0.0, batch_first=True)
         self.head = torch.nn.Linear(8, 2)
-        self.places = torch.nn.Parameter(torch.randn(6, 8))
+        self.register_buffer("places", torch.randn(6, 8))
     def forward(self, text):
         return self.head(self.layer(self.embed(text)).mean(1))
 net = Tokens()
-net.places.requires_grad_(False)
-optimizer = torch.optim.SGD([p for p in net.parameters() if p.requires_grad], lr=0.01)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
 for step in range(6):
     optimizer.zero_grad()
     text = torch.randint(0, 9, (4, 6))
-    loss = torch.nn.functional.cross_entropy(net(text), (text[:, 0] > 4).long())  # here
-    loss.backward()
+    torch.nn.functional.cross_entropy(net(text), (text[:, 0] > 4).long()).backward()  # here
     optimizer.step()
 """
 HEALTHY = SICK.replace("self.layer(self.embed(text))", "self.layer(self.embed(text) + self.places)")

@@ -2,20 +2,15 @@
 
 from statistics import median
 
-from vitruvius.checks import Finding, Findings, OptimiserBuilt, Step, Trace, lines
+from vitruvius.checks import Finding, Findings, OptimiserBuilt, Step, Trace, lines, training
 from vitruvius.checks._losses import losses
 
-SICK = """
-import torch
-net = torch.nn.Linear(3, 1)
-optimizer = torch.optim.SGD(net.parameters(), lr=3.0)
-for step in range(12):
-    optimizer.zero_grad()
-    x = torch.randn(8, 3)
-    loss = torch.nn.functional.mse_loss(net(x), x[:, :1])
-    loss.backward()
-    optimizer.step()  # here
-"""
+SICK = training(
+    "x = torch.randn(8, 3)",
+    "F.mse_loss(net(x), x[:, :1]).backward()",
+    optimiser="SGD(net.parameters(), lr=3.0)",
+    steps=12,
+).replace("optimizer.step()", "optimizer.step()  # here")
 HEALTHY = SICK.replace("lr=3.0", "lr=0.03")
 LONGEST, GROWTH, STAYS, EARLY = 0.3, 10.0, 3.0, 3
 
@@ -23,12 +18,15 @@ LONGEST, GROWTH, STAYS, EARLY = 0.3, 10.0, 3.0, 3
 def rate_too_high(trace: Trace) -> Findings:
     """Median update relative to the weights after two steps, and the last losses against the first."""
     steps = [event for event in trace.of(Step) if event.lr > 0]
-    moved = [median(event.update_ratios) for event in steps if event.update_ratios and event.step >= 2]
+    updates = [(event.step, median(event.update_ratios)) for event in steps if event.update_ratios]
+    moved = [size for step, size in updates if step >= 2]
+    leaps = [size for step, size in updates if step < EARLY]
     first, last = losses(trace)
     start = max(first[0], 1e-3) if first else 0.0
     grew = bool(first) and max(first + last) > GROWTH * start and median(last) > max(1.0, STAYS * start)
     long = bool(moved) and median(moved[:3]) > LONGEST and bool(first) and median(last) > 0.9 * first[0]
-    thrown = bool(first) and _leaps(steps) and (_jumped(first, last) or _died(trace))
+    leapt = bool(leaps) and median(leaps) > LONGEST
+    thrown = bool(first) and leapt and (_jumped(first, last) or _died(trace))
     if not steps or not (grew or long or thrown):
         return
     rate = max(event.lr for event in steps)
@@ -43,12 +41,6 @@ def rate_too_high(trace: Trace) -> Findings:
         fix=f"a rate of {rate / 30:.0e} or less; warm-up and clipping help only if it is nearly right",
         explains=("non_finite", "dead_relu", "saturated", "same_order"),
     )
-
-
-def _leaps(steps: list[Step]) -> bool:
-    """Whether the first updates are large relative to the weights."""
-    moved = [median(event.update_ratios) for event in steps if event.update_ratios and event.step < EARLY]
-    return bool(moved) and median(moved) > LONGEST
 
 
 def _jumped(first: list[float], last: list[float]) -> bool:

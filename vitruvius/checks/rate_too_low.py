@@ -2,20 +2,15 @@
 
 from statistics import median
 
-from vitruvius.checks import Finding, Findings, OptimiserBuilt, Step, Trace, lines
+from vitruvius.checks import Finding, Findings, OptimiserBuilt, Step, Trace, lines, training
 from vitruvius.checks._losses import losses
 
-SICK = """
-import torch
-net = torch.nn.Linear(3, 1)
-optimizer = torch.optim.SGD(net.parameters(), lr=1e-8)
-for step in range(30):
-    optimizer.zero_grad()
-    x = torch.randn(8, 3)
-    loss = torch.nn.functional.mse_loss(net(x), x[:, :1])
-    loss.backward()
-    optimizer.step()  # here
-"""
+SICK = training(
+    "x = torch.randn(8, 3)",
+    "F.mse_loss(net(x), x[:, :1]).backward()",
+    optimiser="SGD(net.parameters(), lr=1e-8)",
+    steps=30,
+).replace("optimizer.step()", "optimizer.step()  # here")
 HEALTHY = SICK.replace("lr=1e-8", "lr=0.03")
 SHORTEST, REACH, LEAST, FEWEST = 1e-5, 2e-3, 0.25, 20
 

@@ -1,22 +1,12 @@
 """Parameters were replaced after the optimiser was built: it moves tensors that nothing uses."""
 
-from vitruvius.checks import Backward, Finding, Findings, OptimiserBuilt, Trace
+from vitruvius.checks import Backward, Findings, OptimiserBuilt, Trace, exact_error, holding, training
 from vitruvius.checks._held import replaced
-from vitruvius.checks._modules import holding
 
-SICK = """
-import torch
-net = torch.nn.Linear(3, 1)
-optimizer = torch.optim.SGD(net.parameters(), lr=0.01)  # here
-net.weight = torch.nn.Parameter(torch.zeros(1, 3))
-for step in range(6):
-    optimizer.zero_grad()
-    net(torch.randn(8, 3)).square().mean().backward()
-    optimizer.step()
-"""
-HEALTHY = SICK.replace(
-    "net.weight = torch.nn.Parameter(torch.zeros(1, 3))", "torch.nn.init.zeros_(net.weight)"
-)
+REPLACED = "net.weight = nn.Parameter(torch.zeros(1, 3))"
+SICK = training(optimiser=f"SGD(net.parameters(), lr=0.01)  # here\n{REPLACED}")
+HEALTHY = SICK.replace(REPLACED, "nn.init.zeros_(net.weight)")
+CONSEQUENCES = ("backward_without_step", "step_without_backward", "zeroed_before_step", "detached_loss")
 
 
 def replaced_parameters(trace: Trace) -> Findings:
@@ -24,7 +14,7 @@ def replaced_parameters(trace: Trace) -> Findings:
     for event in trace.of(OptimiserBuilt):
         lost, new = replaced(trace, event)
         if lost:
-            yield Finding(
+            yield exact_error(
                 where=event.where,
                 module=holding([item.name for item in new]),
                 also=(trace.of(Backward)[0].where,),
@@ -33,12 +23,5 @@ def replaced_parameters(trace: Trace) -> Findings:
                 why="the optimiser keeps the old tensors; the new ones get gradients that nobody applies",
                 fix="build the optimiser after the last change of the network, or initialise in place "
                 "(nn.init)",
-                severity="error",
-                confidence="exact",
-                explains=(
-                    "backward_without_step",
-                    "step_without_backward",
-                    "zeroed_before_step",
-                    "detached_loss",
-                ),
+                explains=CONSEQUENCES,
             )

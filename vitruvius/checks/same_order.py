@@ -1,6 +1,6 @@
 """Every epoch shows the same batches in the same order."""
 
-from vitruvius.checks import Backward, Finding, Findings, Forward, Trace, lines
+from vitruvius.checks import Backward, Finding, Findings, Trace, lines
 
 SICK = """
 import torch
@@ -10,8 +10,7 @@ optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
 for epoch in range(4):
     for batch in x.split(8):
         optimizer.zero_grad()
-        loss = net(batch).square().mean()  # here
-        loss.backward()
+        net(batch).square().mean().backward()  # here
         optimizer.step()
 """
 HEALTHY = SICK.replace("x.split", "x[torch.randperm(64)].split")
@@ -23,8 +22,12 @@ def same_order(trace: Trace) -> Findings:
 
     A network that is also given its last state needs the order; it is left alone.
     """
-    for (line, _), events in _training(trace).items():
-        batches = [event.batch for event in events]
+    trained = {event.batch for event in trace.of(Backward)}
+    shown: dict[tuple[str, int], list[int]] = {}
+    for event in trace.forwards():
+        if event.single_input and event.batch in trained:
+            shown.setdefault((event.where, event.network), []).append(event.batch)
+    for (line, _), batches in shown.items():
         period = next((index for index in range(1, len(batches)) if batches[index] == batches[0]), 0)
         if period < FEWEST or len(batches) < 2 * period or len(set(batches[:period])) < period:
             continue
@@ -39,12 +42,3 @@ def same_order(trace: Trace) -> Findings:
                 fix="DataLoader(..., shuffle=True), or a new torch.randperm for every epoch",
             )
             return
-
-
-def _training(trace: Trace) -> dict[tuple[str, int], list[Forward]]:
-    found: dict[tuple[str, int], list[Forward]] = {}
-    trained = {event.batch for event in trace.of(Backward)}
-    for event in trace.forwards():
-        if event.single_input and event.batch in trained:
-            found.setdefault((event.where, event.network), []).append(event)
-    return found

@@ -1,31 +1,22 @@
 """Saturated tanh or sigmoid units: values at their bounds pass almost no gradient."""
 
-from vitruvius.checks import Finding, Findings, Trace, lines
+from vitruvius.checks import Finding, Findings, Trace, lines, training
 
-SICK = """
-import torch
-net = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
-torch.nn.init.normal_(net[0].weight, std=30.0)
-optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-for step in range(6):
-    optimizer.zero_grad()
-    x = torch.randn(8, 8)
-    loss = (net(x) - x[:, :1]).square().mean()
-    loss.backward()  # here
-    optimizer.step()
-"""
+SICK = training(
+    "x = torch.randn(8, 8)",
+    "(net(x) - x[:, :1]).square().mean().backward()  # here",
+    net="nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 1))",
+    init="nn.init.normal_(net[0].weight, std=30.0)",
+)
 HEALTHY = SICK.replace("std=30.0", "std=0.3")
 MOST = 0.7
 
 
 def saturated(trace: Trace) -> Findings:
     """Most values of hidden tanh or sigmoid units lie within 1 % of a bound, from the first step on."""
-    early = [
-        (event, graph.saturated) for event, graph in trace.graphs() if graph.saturated and event.step < 3
-    ]
-    shares = [
-        sum(share * count for share, count in found) / sum(count for _, count in found) for _, found in early
-    ]
+    early = [(event, graph.saturated) for event, graph in trace.graphs() if event.step < 3]
+    early = [(event, found) for event, found in early if found]
+    shares = [sum(share * n for share, n in found) / sum(n for _, n in found) for _, found in early]
     if not early or min(shares) < MOST:
         return
     yield Finding(

@@ -1,20 +1,11 @@
 """The scheduler steps before the optimiser: the first learning rate is skipped."""
 
-from vitruvius.checks import Finding, Findings, SchedulerStep, Step, Trace
+from vitruvius.checks import BATCH, SGD, Findings, SchedulerStep, Step, Trace, exact_error, training
 
-SICK = """
-import torch, warnings
-warnings.simplefilter("ignore")
-net = torch.nn.Linear(3, 1)
-optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 10)
-for step in range(6):
-    scheduler.step()  # here
-    optimizer.zero_grad()
-    net(torch.randn(8, 3)).square().mean().backward()
-    optimizer.step()
-"""
-HEALTHY = SICK.replace("    scheduler.step()  # here\n", "") + "    scheduler.step()\n"
+SCHEDULED = f"{SGD}\nscheduler = torch.optim.lr_scheduler.StepLR(optimizer, 10)"
+QUIET = "import warnings; warnings.simplefilter('ignore')"
+SICK = training("scheduler.step()  # here", BATCH, init=QUIET, optimiser=SCHEDULED)
+HEALTHY = training(optimiser=SCHEDULED) + "    scheduler.step()\n"
 
 
 def scheduler_order(trace: Trace) -> Findings:
@@ -22,11 +13,9 @@ def scheduler_order(trace: Trace) -> Findings:
     early = [event for event in trace.of(SchedulerStep) if event.optimiser_steps == 0]
     stepped = {event.optimiser for event in trace.of(Step)}
     if early and early[0].optimiser in stepped:
-        yield Finding(
+        yield exact_error(
             where=early[0].where,
             evidence="scheduler.step() ran before the first optimizer.step()",
             why="the schedule is one place ahead: its first learning rate is never used",
             fix="call scheduler.step() after optimizer.step(), at the end of the epoch or step",
-            severity="error",
-            confidence="exact",
         )

@@ -1,18 +1,9 @@
 """The scheduler lets the learning rate vanish: most of the training runs at almost zero."""
 
-from vitruvius.checks import Finding, Findings, OptimiserBuilt, SchedulerStep, Step, Trace, lines
+from vitruvius.checks import Finding, Findings, OptimiserBuilt, SchedulerStep, Step, Trace, lines, training
 
-SICK = """
-import torch
-net = torch.nn.Linear(3, 1)
-optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 2, gamma=0.1)
-for step in range(40):
-    optimizer.zero_grad()
-    net(torch.randn(8, 3)).square().mean().backward()
-    optimizer.step()
-    scheduler.step()  # here
-"""
+SCHEDULER = "scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 2, gamma=0.1)"
+SICK = training(steps=40).replace("for step", f"{SCHEDULER}\nfor step") + "    scheduler.step()  # here\n"
 HEALTHY = SICK.replace("gamma=0.1", "gamma=0.9")
 SMALL, SHARE = 5e-3, 0.5
 

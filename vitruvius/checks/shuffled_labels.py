@@ -14,15 +14,13 @@ y = (x[:, 0] > 0).long()
 net = torch.nn.Linear(3, 2)
 optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
 for epoch in range(4):
-    for xb, yb in zip(x[torch.randperm(128)].split(32), y[torch.randperm(128)].split(32)):
+    order = torch.randperm(128)
+    for xb, yb in zip(x[order].split(32), y[torch.randperm(128)].split(32)):
         optimizer.zero_grad()
-        loss = torch.nn.functional.cross_entropy(net(xb), yb)  # here
-        loss.backward()
+        torch.nn.functional.cross_entropy(net(xb), yb).backward()  # here
         optimizer.step()
 """
-HEALTHY = SICK.replace(
-    "for epoch in range(4):", "for epoch in range(4):\n    order = torch.randperm(128)"
-).replace("torch.randperm(128)]", "order]")
+HEALTHY = SICK.replace("y[torch.randperm(128)]", "y[order]")
 FALLEN, FEWEST = 0.9, 30
 
 
@@ -41,11 +39,8 @@ def shuffled_labels(trace: Trace) -> Findings:
         first, last = losses(trace)
         stays = bool(first) and trace.steps >= FEWEST and median(last) > FALLEN * median(first)
         if abs(agreement - chance) < 3 * error and stays:
-            evidence = (
-                f"nearest neighbours share the label in {agreement:.1%} of {rows} rows, chance gives "
-                f"{chance:.1%}; "
-                f"the loss went from {median(first):.3g} to {median(last):.3g}"
-            )
+            evidence = f"nearest neighbours share the label in {agreement:.1%} of {rows} rows, chance gives "
+            evidence += f"{chance:.1%}; the loss went from {median(first):.3g} to {median(last):.3g}"
     if evidence:
         yield Finding(
             where=labelled[0].where,

@@ -1,18 +1,12 @@
 """Attention loses the fused kernel: 3-D input, or dropout on the CPU."""
 
-from vitruvius.checks import Attention, Finding, Findings, Trace
+from vitruvius.checks import Attention, Finding, Findings, Trace, training
 
-SICK = """
-import torch
-net = torch.nn.Linear(8, 8)
-optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-for step in range(6):
-    optimizer.zero_grad()
-    h = net(torch.randn(2, 5, 8))
-    out = torch.nn.functional.scaled_dot_product_attention(h, h, h)  # here
-    out.square().mean().backward()
-    optimizer.step()
-"""
+SICK = training(
+    "h = net(torch.randn(2, 5, 8))",
+    "F.scaled_dot_product_attention(h, h, h).square().mean().backward()  # here",
+    net="nn.Linear(8, 8)",
+)
 HEALTHY = SICK.replace("torch.randn(2, 5, 8)", "torch.randn(2, 1, 5, 8)")
 
 

@@ -1,33 +1,21 @@
 """An optimiser steps although no backward pass came since its last step: the same gradients twice."""
 
-from vitruvius.checks import Finding, Findings, Step, Trace, lines
+from vitruvius.checks import Findings, Step, Trace, exact_error, lines, training
 
-SICK = """
-import torch
-net = torch.nn.Linear(3, 1)
-optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-for step in range(6):
-    optimizer.zero_grad()
-    net(torch.randn(8, 3)).square().mean().backward()
-    optimizer.step()
-    optimizer.step()  # here
-"""
-HEALTHY = SICK.replace("    optimizer.step()  # here\n", "")
+HEALTHY = training()
+SICK = HEALTHY + "    optimizer.step()  # here\n"
 
 
 def step_without_backward(trace: Trace) -> Findings:
     """Steps that find the gradients of the step before, or none at all."""
     steps = trace.of(Step)
     again = [event for event in steps if event.repeated]
-    if len(again) < 2:  # one empty step before training is a known way to prepare a scheduler
-        return
-    yield Finding(
-        where=again[0].where,
-        also=lines(again),
-        evidence=f"{len(again)} of {len(steps)} steps came without a new gradient",
-        why="a step without backward() moves the weights by old gradients, or not at all",
-        fix="call step() once for each backward(), or once for each group of accumulated ones",
-        severity="error",
-        confidence="exact",
-        explains=("rate_too_high", "rate_too_low"),
-    )
+    if len(again) > 1:  # one empty step before training is a known way to prepare a scheduler
+        yield exact_error(
+            where=again[0].where,
+            also=lines(again),
+            evidence=f"{len(again)} of {len(steps)} steps came without a new gradient",
+            why="a step without backward() moves the weights by old gradients, or not at all",
+            fix="call step() once for each backward(), or once for each group of accumulated ones",
+            explains=("rate_too_high", "rate_too_low"),
+        )

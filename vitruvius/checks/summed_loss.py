@@ -1,19 +1,13 @@
 """The loss is the sum over the batch, not its mean: the learning rate grows with the batch."""
 
-from vitruvius.checks import Criterion, Finding, Findings, Step, Trace, lines
+from vitruvius.checks import Criterion, Finding, Findings, Step, Trace, lines, training
 
-SICK = """
-import torch
-net = torch.nn.Linear(3, 1)
-optimizer = torch.optim.SGD(net.parameters(), lr=0.001)
-for step in range(6):
-    optimizer.zero_grad()
-    x = torch.randn(8, 3)
-    loss = (net(x) - x[:, :1]).square().sum()
-    loss.backward()  # here
-    optimizer.step()
-"""
-HEALTHY = SICK.replace(".sum()", ".sum() / 8")
+SICK = training(
+    "x = torch.randn(8, 3)",
+    "(net(x) - x[:, :1]).square().sum().backward()  # here",
+    optimiser="SGD(net.parameters(), lr=0.001)",
+)
+HEALTHY = SICK.replace(".sum()", ".sum().div(8)")
 ADAPTIVE = ("Ada", "NAdam", "RAdam", "SparseAdam", "RMSprop", "Rprop")
 """Optimisers that divide a gradient by its own size: a factor in the loss hardly matters to them."""
 

@@ -1,23 +1,14 @@
 """Constant initialisation: all units of a layer start equal, get equal gradients and stay equal."""
 
-from vitruvius.checks import Backward, Finding, Findings, Trace
-from vitruvius.checks._modules import holding
+from vitruvius.checks import Backward, Findings, Trace, exact_error, holding, training
 
-SICK = """
-import torch
-net = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
-torch.nn.init.constant_(net[0].weight, 0.1)
-torch.nn.init.constant_(net[0].bias, 0.1)
-torch.nn.init.constant_(net[2].weight, 0.1)
-optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-for step in range(6):
-    optimizer.zero_grad()
-    x = torch.randn(8, 3)
-    loss = (net(x) - x[:, :1]).square().mean()  # here
-    loss.backward()
-    optimizer.step()
-"""
-HEALTHY = SICK.replace("torch.nn.init.constant_(net[2].weight, 0.1)", "torch.nn.init.normal_(net[2].weight)")
+SICK = training(
+    "x = torch.randn(8, 3)",
+    "(net(x) - x[:, :1]).square().mean().backward()  # here",
+    net="nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 1))",
+    init="for parameter in [*net[0].parameters(), net[2].weight]: nn.init.constant_(parameter, 0.1)",
+)
+HEALTHY = SICK.replace(", net[2].weight", "")
 
 
 def symmetric_init(trace: Trace) -> Findings:
@@ -29,7 +20,7 @@ def symmetric_init(trace: Trace) -> Findings:
     if not alike or trace.steps < 3:
         return
     passes = [*trace.forwards(), *trace.of(Backward)]
-    yield Finding(
+    yield exact_error(
         where=passes[0].where,
         module=holding([alike[0].name]),
         also=(trace.of(Backward)[0].where,),
@@ -37,7 +28,5 @@ def symmetric_init(trace: Trace) -> Findings:
         f"{trace.steps} steps",
         why="equal units get equal gradients: the layer acts like a single unit however wide it is",
         fix="leave torch's own initialisation, or draw the weights at random (nn.init.xavier_uniform_)",
-        severity="error",
-        confidence="exact",
         explains=("dead_relu", "rate_too_low", "vanishing"),
     )

@@ -1,18 +1,8 @@
 """Predictions and targets broadcast against each other: every row is compared with every other."""
 
-from vitruvius.checks import Criterion, Finding, Findings, Trace
+from vitruvius.checks import Criterion, Finding, Findings, Trace, exact_error, training
 
-SICK = """
-import torch
-net = torch.nn.Linear(3, 1)
-optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-for step in range(6):
-    optimizer.zero_grad()
-    x = torch.randn(8, 3)
-    loss = (net(x) - x.sum(1)).square().mean()
-    loss.backward()  # here
-    optimizer.step()
-"""
+SICK = training("x = torch.randn(8, 3)", "(net(x) - x.sum(1)).square().mean().backward()  # here")
 HEALTHY = SICK.replace("x.sum(1)", "x.sum(1, keepdim=True)")
 ELEMENTWISE = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 
@@ -37,12 +27,10 @@ def _crossed(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
 
 
 def _finding(where: str, scores: tuple[int, ...], target: tuple[int, ...]) -> Finding:
-    return Finding(
+    return exact_error(
         where=where,
         evidence=f"predictions {list(scores)} against targets {list(target)} broadcast to all pairs",
         why="the mean over all pairs is smallest when every prediction is the mean target",
         fix="give both the same shape: targets.view_as(predictions)",
-        severity="error",
-        confidence="exact",
         explains=("rate_too_low", "rate_too_high", "shuffled_labels"),
     )

@@ -4,21 +4,11 @@ import linecache
 import re
 from itertools import pairwise
 
-from vitruvius.checks import Backward, Finding, Findings, Forward, Trace, lines
-from vitruvius.checks._modules import named
+from vitruvius.checks import Backward, Finding, Findings, Forward, Trace, lines, named, training
 from vitruvius.checks._words import speaks_of_test
 
-SICK = """
-import torch
-net = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 1))
-optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-for step in range(6):
-    optimizer.zero_grad()
-    net(torch.randn(8, 3)).square().mean().backward()
-    optimizer.step()
-with torch.no_grad():
-    print(net(torch.randn(8, 3)).mean())  # here
-"""
+SICK = training(net="nn.Sequential(nn.Linear(3, 8), nn.Dropout(0.5), nn.Linear(8, 1))")
+SICK += "with torch.no_grad():\n    print(net(torch.randn(8, 3)).mean())  # here\n"
 HEALTHY = SICK.replace("with torch.no_grad", "net.eval()\nwith torch.no_grad")
 CALL = re.compile(r"(_ = )?(self\.)?(?!print\b)\w+\([^()]*(\(\w*\))?[^()]*\)")
 
@@ -33,11 +23,8 @@ def train_mode_in_eval(trace: Trace) -> Findings:
     noisy += _unused(trace)
     for line in lines(noisy):
         here = [event for event in noisy if event.where == line]
-        if (
-            any(event.updates_statistics for event in here)
-            or _is_unused(line)
-            or _feeds_training(trace, here)
-        ):
+        recomputes = any(event.updates_statistics for event in here)
+        if recomputes or _is_unused(line) or _feeds_training(trace, here):
             continue
         yield Finding(
             where=line,
@@ -81,7 +68,7 @@ def _unused(trace: Trace) -> list[Forward]:
     for event in trace.of(Forward, Backward):
         if isinstance(event, Backward):
             open_pass = {}
-        elif event.grad:
+        elif isinstance(event, Forward) and event.grad:
             found += [open_pass[event.network]] if event.network in open_pass else []
             open_pass[event.network] = event
     found += open_pass.values()

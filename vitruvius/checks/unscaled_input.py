@@ -1,18 +1,13 @@
 """Inputs are not scaled: the first layer gets numbers far from mean 0 and deviation 1."""
 
-from vitruvius.checks import Backward, Finding, Findings, Trace, lines
+from vitruvius.checks import Backward, Finding, Findings, Trace, lines, training
 
-SICK = """
-import torch
-net = torch.nn.Linear(3, 2)
-optimizer = torch.optim.SGD(net.parameters(), lr=1e-6)
-for step in range(6):
-    optimizer.zero_grad()
-    x = torch.randint(0, 256, (16, 3)).float()
-    loss = torch.nn.functional.l1_loss(net(x), x[:, :2] / 256)  # here
-    loss.backward()
-    optimizer.step()
-"""
+SICK = training(
+    "x = torch.randint(0, 256, (16, 3)).float()",
+    "F.l1_loss(net(x), x[:, :2] / 256).backward()  # here",
+    net="nn.Linear(3, 2)",
+    optimiser="SGD(net.parameters(), lr=1e-6)",
+)
 HEALTHY = SICK.replace("net(x)", "net(x / 255)")
 MEAN, DEVIATION, MAGNITUDE = 2.0, 5.0, 10.0
 CONSEQUENCES = ("rate_too_high", "exploding", "dead_relu", "initial_loss", "saturated", "non_finite")

@@ -1,22 +1,13 @@
 """Gradients vanish with depth: the first layers get a tiny part of what the last ones get."""
 
-from vitruvius.checks import Finding, Findings, Trace
+from vitruvius.checks import Finding, Findings, Trace, holding, training
 from vitruvius.checks._depth import by_depth
-from vitruvius.checks._modules import holding
 
-SICK = """
-import torch
-torch.manual_seed(0)
-layers = [layer for _ in range(30) for layer in (torch.nn.Linear(8, 8), torch.nn.Tanh())]
-net = torch.nn.Sequential(*layers, torch.nn.Linear(8, 1))
-optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-for step in range(6):
-    optimizer.zero_grad()
-    x = torch.randn(8, 8)
-    loss = (net(x) - x[:, :1]).square().mean()
-    loss.backward()  # here
-    optimizer.step()
-"""
+SICK = training(
+    "x = torch.randn(8, 8)",
+    "(net(x) - x[:, :1]).square().mean().backward()  # here",
+    net="nn.Sequential(*(f for _ in range(30) for f in (nn.Linear(8, 8), nn.Tanh())), nn.Linear(8, 1))",
+)
 HEALTHY = SICK.replace("range(30)", "range(2)")
 SMALLEST = 1e-4
 

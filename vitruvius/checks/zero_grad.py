@@ -1,18 +1,11 @@
 """Gradients of past steps are used again: nothing zeroes them between step() and backward()."""
 
-from vitruvius.checks import Finding, Findings, Step, Trace, lines
+from vitruvius.checks import Findings, Step, Trace, exact_error, lines, training
 
-SICK = """
-import torch
-net = torch.nn.Linear(3, 1)
-optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-for step in range(6):
-    x = torch.randn(8, 3)
-    loss = (net(x) - x.sum(1, keepdim=True)).square().mean()
-    loss.backward()
-    optimizer.step()  # here
-"""
-HEALTHY = SICK.replace("    loss.backward()", "    optimizer.zero_grad()\n    loss.backward()")
+HEALTHY = training(
+    "x = torch.randn(8, 3)", "(net(x) - x.sum(1, keepdim=True)).square().mean().backward()"
+).replace("optimizer.step()", "optimizer.step()  # here")
+SICK = HEALTHY.replace("    optimizer.zero_grad()\n", "")
 
 
 def zero_grad(trace: Trace) -> Findings:
@@ -22,14 +15,12 @@ def zero_grad(trace: Trace) -> Findings:
         stale = [event for event in steps if event.stale]
         if stale:
             first = stale[0]
-            yield Finding(
+            yield exact_error(
                 where=first.where,
                 also=lines(first.waiting),
                 evidence=f"in {len(stale)} of {len(steps)} steps, {first.stale} parameters of {first.name} "
                 "still held the gradient of an earlier step",
                 why="backward() adds to .grad; what is left from the last step is applied again and again",
                 fix="call optimizer.zero_grad() before backward(), for every optimiser that steps",
-                severity="error",
-                confidence="exact",
                 explains=("rate_too_high", "exploding", "accumulation_scale", "accumulation_norm"),
             )

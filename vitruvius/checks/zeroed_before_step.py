@@ -1,21 +1,10 @@
 """Gradients are zeroed between backward() and step(): the step has nothing to apply."""
 
-from vitruvius.checks import Finding, Findings, Step, Trace, ZeroGrad, lines
+from vitruvius.checks import BATCH, Findings, Step, Trace, ZeroGrad, exact_error, lines, training
 from vitruvius.checks._steps import line
 
-SICK = """
-import torch
-net = torch.nn.Linear(3, 1)
-optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-for step in range(6):
-    loss = net(torch.randn(8, 3)).square().mean()
-    loss.backward()
-    optimizer.zero_grad()
-    optimizer.step()  # here
-"""
-HEALTHY = SICK.replace(
-    "    loss.backward()\n    optimizer.zero_grad()", "    optimizer.zero_grad()\n    loss.backward()"
-)
+SICK = training(BATCH, "optimizer.zero_grad()").replace("optimizer.step()", "optimizer.step()  # here")
+HEALTHY = training()
 
 
 def zeroed_before_step(trace: Trace) -> Findings:
@@ -25,14 +14,12 @@ def zeroed_before_step(trace: Trace) -> Findings:
     if len(empty) > 1:
         first = empty[0]
         zeroings = [event for event in trace.of(ZeroGrad) if event.optimiser == first.optimiser]
-        yield Finding(
+        yield exact_error(
             where=first.where,
             also=lines(zeroings),
             evidence=f"{len(empty)} of {len(steps)} steps found only empty gradients although backward() "
             f"had run; zeroed at {', '.join(sorted({line(event.where) for event in zeroings}))}",
             why="zero_grad() after backward() throws the new gradients away before step() can use them",
             fix="move zero_grad() before backward(), or after step()",
-            severity="error",
-            confidence="exact",
             explains=("rate_too_low", "leftover_dropped", "step_without_backward", "backward_without_step"),
         )

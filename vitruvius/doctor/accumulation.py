@@ -11,8 +11,7 @@ from vitruvius.checks import Example, Trace, first_tensor
 from vitruvius.doctor.results import AccumulationTable, MicroBatches
 from vitruvius.nn.accumulation import Accumulate, Measure, by_modules, difference, modules_mixing_rows
 
-MOVED = 1e-4
-"""Relative change of an output that counts as a change."""
+MOVED = 1e-4  # relative change of an output that counts as a change
 
 
 def tables(trace: Trace) -> tuple[AccumulationTable, ...]:
@@ -26,9 +25,10 @@ def tables(trace: Trace) -> tuple[AccumulationTable, ...]:
 
 def _table_or_failure(trace: Trace, example: Example) -> AccumulationTable:
     name = type(example.model).__name__
+    trained = [event for event in trace.forwards() if event.network == id(example.model)]
     try:
         with torch.random.fork_rng(devices=[]), torch.enable_grad():
-            return _table(example, _trained_batch_norm(trace, example), name)
+            return _table(example, any(event.batch_norm for event in trained), name)
     except Exception as error:  # a network that cannot be copied or cut must not hide the others
         why = f"{type(error).__name__}: {error}"
         return AccumulationTable(network=name, where=example.where, modules=(), rows=(), failed=why)
@@ -42,11 +42,6 @@ def cuts(batch: int) -> list[int]:
     """
     powers = [2**power for power in range(batch.bit_length()) if batch % 2**power == 0]
     return sorted({batch, *powers}, reverse=True)
-
-
-def _trained_batch_norm(trace: Trace, example: Example) -> bool:
-    """Whether a BatchNorm of this network was in training mode while it was trained."""
-    return any(event.batch_norm for event in trace.forwards() if event.network == id(example.model))
 
 
 def _table(example: Example, train_batch_norm: bool, name: str) -> AccumulationTable:

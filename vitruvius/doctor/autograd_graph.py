@@ -2,6 +2,7 @@
 
 import copy
 from collections import deque
+from functools import partial
 from typing import Any
 
 import torch
@@ -87,9 +88,7 @@ def _summed_rows(loss: Tensor) -> int:
         node = node.next_functions[0][0]
     if node is None or node.name() != "SumBackward0":
         return 0
-    before = node.next_functions[0][0]
-    shape = _shape(before) if before is not None else ()
-    return shape[0] if shape else 0
+    return next(iter(_shape(node.next_functions[0][0])), 0)
 
 
 def operation_of(loss: Tensor) -> str:
@@ -98,11 +97,6 @@ def operation_of(loss: Tensor) -> str:
     while node is not None and node.name() == "AddBackward0" and node.next_functions[0][0] is not None:
         node = node.next_functions[0][0]
     return node.name() if node is not None else ""
-
-
-def rms(gradients: dict[int, Tensor]) -> dict[int, float]:
-    """Root mean square of each gradient."""
-    return {key: float(gradient.norm()) / gradient.numel() ** 0.5 for key, gradient in gradients.items()}
 
 
 def first_non_finite(model: nn.Module | None, args: tuple[Any, ...]) -> str:
@@ -115,18 +109,15 @@ def first_non_finite(model: nn.Module | None, args: tuple[Any, ...]) -> str:
         return "the input"
     found: list[str] = []
 
-    def watch(module: nn.Module, name: str) -> None:
-        def hook(module: nn.Module, args: Any, output: Any) -> None:
-            if not found and _is_non_finite(first_tensor(output)):
-                found.append(f"module {name or type(module).__name__}")
-
-        module.register_forward_hook(hook)
+    def look(name: str, module: nn.Module, args: Any, output: Any) -> None:
+        if not found and _is_non_finite(first_tensor(output)):
+            found.append(f"module {name or type(module).__name__}")
 
     try:
         with torch.random.fork_rng(devices=[]), torch.no_grad():
             twin = copy.deepcopy(model)
             for name, module in twin.named_modules():
-                watch(module, name)
+                module.register_forward_hook(partial(look, name))
             twin(*args)
     except Exception:  # a network that cannot be copied or run again is not examined further
         return "the network"

@@ -60,13 +60,11 @@ def watch(steps: int | None = None, table: bool = False) -> Iterator[Report]:
         pass
     finally:
         seconds = time.perf_counter() - started
-        facts: dict[str, Any] = {"seconds": round(seconds, 3)}
-        facts["overhead"] = round(watcher.spent / max(seconds, 1e-9), 4)
+        facts = {"seconds": round(seconds, 3), "overhead": round(watcher.spent / max(seconds, 1e-9), 4)}
         with torch.random.fork_rng(devices=[]):
             trace = watcher.finish()
-            result = examine(trace)
-            facts["tables"] = tables(trace) if table else None
-        report.result = result.model_copy(update=facts)
+            result, measured = examine(trace), tables(trace) if table else None
+        report.result = result.model_copy(update={**facts, "tables": measured})
 
 
 def examine(trace: Trace, names: Sequence[str] | None = None) -> Result:

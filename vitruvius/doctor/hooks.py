@@ -2,7 +2,7 @@
 
 import functools
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import Any
@@ -22,6 +22,7 @@ CRITERIA = (
     *("cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div"),
     *("binary_cross_entropy", "binary_cross_entropy_with_logits", "poisson_nll_loss", "gaussian_nll_loss"),
 )
+CALLER = 2  # frames between a replacement and who called the original
 DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout")
 
 
@@ -33,11 +34,21 @@ def installed(watcher: Watcher) -> Iterator[None]:
         stack.callback(modules._global_forward_hooks_with_kwargs.clear)
         for handle in _hooks(watcher):
             stack.callback(handle.remove)
-        for owner, name, replacement in _replacements(watcher):
+        for owner, name, replacement in _replacements():
             original = getattr(owner, name)
-            setattr(owner, name, functools.wraps(original)(replacement(original)))
+            setattr(owner, name, _replaced(original, replacement, watcher))
             stack.callback(setattr, owner, name, original)
         yield
+
+
+def _replaced(original: Any, replacement: Any, watcher: Watcher) -> Any:
+    """A function or method that calls the replacement with the watcher, the original and its arguments."""
+
+    @functools.wraps(original)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return replacement(watcher, original, *args, **kwargs)
+
+    return call
 
 
 def _hooks(watcher: Watcher) -> list[Any]:
@@ -65,27 +76,22 @@ def _hooks(watcher: Watcher) -> list[Any]:
     ]
 
 
-Replacement = tuple[Any, str, Callable[[Any], Any]]
-
-
-def _replacements(watcher: Watcher) -> list[Replacement]:
-    found: list[Replacement] = [
-        (torch.autograd, "backward", functools.partial(_backward, watcher)),
-        (torch.autograd, "grad", functools.partial(_autograd_grad, watcher)),
-        (Optimizer, "__init__", functools.partial(_optimiser_init, watcher)),
-        (Optimizer, "zero_grad", functools.partial(_zero_grad, watcher)),
-        (nn.Module, "zero_grad", functools.partial(_zero_grad, watcher)),
-        (torch, "argmax", functools.partial(_argmax, watcher)),
-        (torch.Tensor, "argmax", functools.partial(_argmax, watcher)),
-        (functional, "scaled_dot_product_attention", functools.partial(_attention, watcher)),
+def _replacements() -> list[tuple[Any, str, Any]]:
+    found: list[tuple[Any, str, Any]] = [
+        (torch.autograd, "backward", _backward),
+        (torch.autograd, "grad", _grad),
+        (Optimizer, "__init__", _optimiser_init),
+        (Optimizer, "zero_grad", _zero_grad),
+        (nn.Module, "zero_grad", _zero_grad),
+        (torch, "argmax", _argmax),
+        (torch.Tensor, "argmax", _argmax),
+        (functional, "scaled_dot_product_attention", _attention),
     ]
-    found += [(functional, name, functools.partial(_criterion, watcher, name)) for name in CRITERIA]
-    found += [(functional, name, functools.partial(_dropout, watcher)) for name in DROPOUTS]
+    found += [(functional, name, _criterion) for name in CRITERIA]
+    found += [(functional, name, _dropout) for name in DROPOUTS]
     for kind in (lr_scheduler.LRScheduler, *_descendants(lr_scheduler.LRScheduler)):
-        if "step" in vars(kind):
-            found.append((kind, "step", functools.partial(_scheduler_step, watcher)))
-        if "__init__" in vars(kind):
-            found.append((kind, "__init__", _scheduler_init))
+        methods = (("step", _scheduler_step), ("__init__", _scheduler_init))
+        found += [(kind, name, replacement) for name, replacement in methods if name in vars(kind)]
     return found
 
 
@@ -94,63 +100,46 @@ def _descendants(kind: type[Any]) -> list[type[Any]]:
     return [found for child in children for found in (child, *_descendants(child))]
 
 
-def _backward(watcher: Watcher, original: Any) -> Any:
-    def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
-        root = tensors if isinstance(tensors, torch.Tensor) else next(iter(tensors), None)
-        if watcher.busy or not isinstance(root, torch.Tensor):
-            return original(tensors, *args, **kwargs)
-        event = watcher.before_backward(root)
-        value = original(tensors, *args, **kwargs)
-        watcher.after_backward(event)
-        return value
-
-    return backward
+def _backward(watcher: Watcher, original: Any, tensors: Any, *args: Any, **kwargs: Any) -> Any:
+    root = tensors if isinstance(tensors, torch.Tensor) else next(iter(tensors), None)
+    if watcher.busy or not isinstance(root, torch.Tensor):
+        return original(tensors, *args, **kwargs)
+    event = watcher.before_backward(root)
+    value = original(tensors, *args, **kwargs)
+    watcher.after_backward(event)
+    return value
 
 
-def _autograd_grad(watcher: Watcher, original: Any) -> Any:
-    def grad(outputs: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        if not watcher.busy and watcher.sampling:
-            of = (inputs,) if isinstance(inputs, torch.Tensor) else tuple(inputs)
-            watcher.note(AutogradGrad(**watcher.now(), inputs=tuple(map(id, of))))
-            return original(outputs, of, *args, **kwargs)
-        return original(outputs, inputs, *args, **kwargs)
-
-    return grad
+def _grad(watcher: Watcher, original: Any, outputs: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+    if not watcher.busy and watcher.sampling:
+        inputs = (inputs,) if isinstance(inputs, torch.Tensor) else tuple(inputs)
+        watcher.note(AutogradGrad(**watcher.now(), inputs=tuple(map(id, inputs))))
+    return original(outputs, inputs, *args, **kwargs)
 
 
-def _optimiser_init(watcher: Watcher, original: Any) -> Any:
-    def init(self: Optimizer, *args: Any, **kwargs: Any) -> None:
-        original(self, *args, **kwargs)
-        watcher.optimiser_built(self)
-
-    return init
+def _optimiser_init(watcher: Watcher, original: Any, self: Optimizer, *args: Any, **kwargs: Any) -> None:
+    original(self, *args, **kwargs)
+    watcher.optimiser_built(self)
 
 
-def _zero_grad(watcher: Watcher, original: Any) -> Any:
-    def zero_grad(self: Any, *args: Any, **kwargs: Any) -> Any:
-        watcher.zero_grad(self)
-        return original(self, *args, **kwargs)
-
-    return zero_grad
+def _zero_grad(watcher: Watcher, original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
+    watcher.zero_grad(self)
+    return original(self, *args, **kwargs)
 
 
-def _criterion(watcher: Watcher, name: str, original: Any) -> Any:
-    def criterion(input: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
-        value = original(input, target, *args, **kwargs)
-        if not watcher.busy and isinstance(value, torch.Tensor) and isinstance(input, torch.Tensor):
-            watcher.criterion(name, input, target, value, kwargs.get("reduction", "mean"))
-        return value
-
-    return criterion
+def _criterion(watcher: Watcher, original: Any, input: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
+    value = original(input, target, *args, **kwargs)
+    if not watcher.busy and isinstance(value, torch.Tensor) and isinstance(input, torch.Tensor):
+        watcher.criterion(original.__name__, input, target, value, kwargs.get("reduction", "mean"))
+    return value
 
 
-def _dropout(watcher: Watcher, original: Any) -> Any:
-    def dropout(input: Any, p: float = 0.5, training: bool = True, *args: Any, **kwargs: Any) -> Any:
-        if not watcher.busy and p > 0:
-            _note_dropout(watcher, p, training, sys._getframe(1))
-        return original(input, p, training, *args, **kwargs)
-
-    return dropout
+def _dropout(
+    watcher: Watcher, original: Any, input: Any, p: float = 0.5, training: bool = True, *rest: Any, **kw: Any
+) -> Any:
+    if not watcher.busy and p > 0:
+        _note_dropout(watcher, p, training, sys._getframe(CALLER))
+    return original(input, p, training, *rest, **kw)
 
 
 def _note_dropout(watcher: Watcher, p: float, active: bool, caller: FrameType) -> None:
@@ -180,52 +169,37 @@ def _running_module(frame: FrameType | None) -> nn.Module | None:
     return None
 
 
-def _argmax(watcher: Watcher, original: Any) -> Any:
-    def argmax(input: Any, *args: Any, **kwargs: Any) -> Any:
-        if not watcher.busy and watcher.sampling and torch.is_grad_enabled() and input.requires_grad:
-            watcher.note(Argmax(**watcher.now()))
-        return original(input, *args, **kwargs)
-
-    return argmax
+def _argmax(watcher: Watcher, original: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
+    if not watcher.busy and watcher.sampling and torch.is_grad_enabled() and input.requires_grad:
+        watcher.note(Argmax(**watcher.now()))
+    return original(input, *args, **kwargs)
 
 
-def _attention(watcher: Watcher, original: Any) -> Any:
-    def attention(query: Any, key: Any, value: Any, *args: Any, **kwargs: Any) -> Any:
-        dropped = kwargs.get("dropout_p", args[1] if len(args) > 1 else 0.0)
-        if not watcher.busy and dropped > 0:
-            _note_dropout(watcher, dropped, True, sys._getframe(1))
-        if not watcher.busy and watcher.sampling:
-            direct = user_code.is_users(sys._getframe(1).f_code.co_filename)
-            facts = {"dim": query.dim(), "dropout": dropped, "direct": direct, "device": query.device.type}
-            watcher.note(Attention(**watcher.now(), **facts))
-        return original(query, key, value, *args, **kwargs)
-
-    return attention
+def _attention(watcher: Watcher, original: Any, query: Any, *args: Any, **kwargs: Any) -> Any:
+    dropped = kwargs.get("dropout_p", args[3] if len(args) > 3 else 0.0)
+    caller = sys._getframe(CALLER)
+    if not watcher.busy and dropped > 0:
+        _note_dropout(watcher, dropped, True, caller)
+    if not watcher.busy and watcher.sampling:
+        direct = user_code.is_users(caller.f_code.co_filename)
+        facts = {"dim": query.dim(), "dropout": dropped, "direct": direct, "device": query.device.type}
+        watcher.note(Attention(**watcher.now(), **facts))
+    return original(query, *args, **kwargs)
 
 
-_STEPPING: list[Any] = []
-"""Schedulers whose step or constructor is running."""
+_STEPPING: list[Any] = []  # schedulers whose step or constructor is running
 
 
-def _scheduler_step(watcher: Watcher, original: Any) -> Any:
-    def step(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if _STEPPING:  # called by another scheduler, or by its constructor
-            return original(self, *args, **kwargs)
-        _STEPPING.append(self)
-        try:
-            return watcher.scheduler_step(self, lambda: original(self, *args, **kwargs))
-        finally:
-            _STEPPING.pop()
-
-    return step
+def _scheduler_init(watcher: Watcher, original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
+    _STEPPING.append(self)
+    try:
+        return original(self, *args, **kwargs)
+    finally:
+        _STEPPING.pop()
 
 
-def _scheduler_init(original: Any) -> Any:
-    def init(self: Any, *args: Any, **kwargs: Any) -> None:
-        _STEPPING.append(self)
-        try:
-            original(self, *args, **kwargs)
-        finally:
-            _STEPPING.pop()
-
-    return init
+def _scheduler_step(watcher: Watcher, original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
+    value = _scheduler_init(watcher, original, self, *args, **kwargs)
+    if not _STEPPING:  # else called by another scheduler, or by its constructor
+        watcher.scheduler_step(self)
+    return value

@@ -18,8 +18,7 @@ class Networks:
         self.tensors: dict[int, Tensor] = {}
         self.parameters: dict[int, Parameter] = {}
         self.first_values: dict[int, list[float]] = {}
-        self.called: set[int] = set()
-        """Keys of the modules that were called."""
+        self.called: set[int] = set()  # keys of the modules that were called
         self.paths: dict[int, str] = {}
 
     def add(self, model: nn.Module) -> None:
@@ -68,7 +67,9 @@ class Networks:
     def finish(self) -> None:
         """Compare parameters with their first values, and name them as the networks hold them at the end."""
         called = [m for model in self.models.values() for m in model.modules() if id(m) in self.called]
-        ran = {id(parameter) for module in called for parameter in _own_parameters(module)}
+        # MultiheadAttention reads the weights of its output projection without calling it.
+        own = [module.parameters(isinstance(module, nn.MultiheadAttention)) for module in called]
+        ran = {id(parameter) for parameters in own for parameter in parameters}
         current = {id(parameter) for model in self.models.values() for parameter in model.parameters()}
         for key, known in self.parameters.items():
             tensor = self.tensors[key]
@@ -85,11 +86,6 @@ class Networks:
                     if id(parameter) in self.parameters:
                         known = self.parameters[id(parameter)]
                         known.name, known.layer, known.network = name, type(module).__name__, id(model)
-
-
-def _own_parameters(module: nn.Module) -> list[nn.Parameter]:
-    # MultiheadAttention reads the weights of its output projection without calling it.
-    return list(module.parameters(recurse=isinstance(module, nn.MultiheadAttention)))
 
 
 def _sample(tensor: Tensor) -> list[float]:

@@ -10,10 +10,8 @@ from torch.optim import Optimizer
 
 from vitruvius.checks import Waiting
 
-SAMPLED = 8
-"""How many parameters of an optimiser are looked at where looking at all would cost time."""
-Version = tuple["weakref.ref[Tensor] | None", int]
-"""A gradient and torch's count of its changes in place."""
+SAMPLED = 8  # how many parameters of an optimiser are looked at where looking at all would cost time
+Version = tuple["weakref.ref[Tensor] | None", int]  # a gradient and torch's count of its changes in place
 
 
 @dataclass(slots=True)
@@ -24,22 +22,16 @@ class OptimiserState:
     key: int
     steps: int = 0
     waiting: list[Waiting] = field(default_factory=list)
-    zeroed: bool = False
-    """Zeroed since the last backward pass that reached it."""
-    backwards: int = 0
-    """Backward passes since the last step, whether zeroed or not."""
-    passes: int = 0
-    """Backward passes since the last step, whether they reached it or not."""
-    used: dict[int, Version] = field(default_factory=dict)
-    """The gradients that the last step used."""
+    zeroed: bool = False  # zeroed since the last backward pass that reached it
+    backwards: int = 0  # backward passes since the last step, whether zeroed or not
+    passes: int = 0  # backward passes since the last step, whether they reached it or not
+    used: dict[int, Version] = field(default_factory=dict)  # the gradients that the last step used
     stale: set[int] = field(default_factory=set)
     """Parameters whose gradient contains one that a step has used already."""
     versions: list[Version] = field(default_factory=list)
     """The gradients of the sampled parameters before the backward pass."""
-    norm: float = 0.0
-    """Norm of one gradient after the last backward pass."""
-    copies: list[Tensor] = field(default_factory=list)
-    """The sampled parameters before the step."""
+    norm: float = 0.0  # norm of one gradient after the last backward pass
+    copies: list[Tensor] = field(default_factory=list)  # the sampled parameters before the step
 
     def parameters(self) -> list[Tensor]:
         """All parameters of all groups."""
@@ -64,7 +56,8 @@ class OptimiserState:
     def has_new_gradients(self) -> bool:
         """After a backward pass: whether it reached this optimiser."""
         pairs = zip(self.sampled(), self.versions, strict=False)
-        return any(not _same(parameter.grad, version) for parameter, version in pairs)
+        held = [(parameter.grad, version) for parameter, version in pairs]
+        return any(seen[0] is not None if grad is None else not _is(grad, seen) for grad, seen in held)
 
     def gradient_norm(self) -> float:
         """Norm of one gradient, to see whether it is scaled by hand later."""
@@ -113,14 +106,13 @@ class OptimiserState:
     def facts(self) -> dict[str, Any]:
         """The facts of an `OptimiserEvent`."""
         groups = self.optimiser.param_groups
+        decayed = [p for group in groups if group.get("weight_decay", 0) for p in group["params"]]
         return {
             "optimiser": self.key,
             "name": type(self.optimiser).__name__,
             "lr": max((float(group.get("lr", 0.0)) for group in groups), default=0.0),
             "momentum": any(group.get("momentum", 0) or "betas" in group for group in groups),
-            "decayed": tuple(
-                id(p) for group in groups if group.get("weight_decay", 0) for p in group["params"]
-            ),
+            "decayed": tuple(map(id, decayed)),
             "parameters": tuple(map(id, self.parameters())),
         }
 
@@ -131,7 +123,3 @@ def _version(gradient: Tensor | None) -> Version:
 
 def _is(gradient: Tensor, seen: Version) -> bool:
     return seen[0] is not None and seen[0]() is gradient and gradient._version == seen[1]
-
-
-def _same(gradient: Tensor | None, seen: Version) -> bool:
-    return seen[0] is None if gradient is None else _is(gradient, seen)

@@ -22,10 +22,8 @@ class MicroBatches(config.Strict):
 
     batch: int
     steps: int
-    logits: float | None
-    """Largest difference of an output."""
-    gradient: float | None
-    """Norm of the difference of the gradients over the norm of the gradient."""
+    logits: float | None  # largest difference of an output
+    gradient: float | None  # norm of the difference of the gradients over the norm of the gradient
     failed: str | None
 
 
@@ -34,8 +32,7 @@ class AccumulationTable(config.Strict):
 
     network: str
     where: str
-    modules: tuple[str, ...]
-    """Modules whose output for a row depends on the other rows."""
+    modules: tuple[str, ...]  # modules whose output for a row depends on the other rows
     rows: tuple[MicroBatches, ...]
     failed: str | None
 
@@ -61,8 +58,7 @@ class Result(records.Result):
     skipped: tuple[Skipped, ...] = ()
     steps: int = 0
     seconds: float = 0.0
-    overhead: float = 0.0
-    """Fraction of the time that went into watching."""
+    overhead: float = 0.0  # fraction of the time that went into watching
     script_exit: int = 0
     tables: tuple[AccumulationTable, ...] | None = None
     """Gradient accumulation of each network; None, and not in JSON, unless asked for."""

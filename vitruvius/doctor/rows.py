@@ -4,8 +4,7 @@ import torch
 from torch import Tensor
 
 MOST_ROWS = 200_000
-HASHED_ROWS, HASHED_FEATURES = 64, 256
-"""How many rows of a batch are hashed, and how many numbers of a row."""
+HASHED_ROWS, HASHED_FEATURES = 64, 256  # how many rows of a batch are hashed, and how many numbers of a row
 KEPT_ROWS, KEPT_FEATURES = 1500, 64
 """How many rows are kept for the comparison of nearest neighbours, and how many numbers of a row."""
 
@@ -16,10 +15,8 @@ class Rows:
     def __init__(self) -> None:
         self.trained: set[int] = set()
         self.labels: dict[int, int] = {}
-        self.again = 0
-        """Labelled rows that were seen before."""
-        self.relabelled = 0
-        """Those of them with another label than before."""
+        self.again = 0  # labelled rows that were seen before
+        self.relabelled = 0  # those of them with another label than before
         self.features: list[Tensor] = []
         self.classes: list[int] = []
 
@@ -77,11 +74,9 @@ def is_shifted(x: Tensor, y: Tensor) -> bool:
     """Whether the targets are the inputs one step later, along the second axis."""
     if x.dim() < 2 or x.shape[1] < 3 or x.dtype != y.dtype:
         return False
-    for length in (x.shape[1], x.shape[1] - 1):
-        try:
+    steps = x.shape[1]
+    for length in (steps, steps - 1):
+        if y.numel() * steps == x.numel() * length:
             aligned = y.reshape(x.shape[0], length, *x.shape[2:])
-        except RuntimeError:
-            continue
-        kept = x.shape[1] - 1
-        return bool((aligned[:, :kept] == x[:, 1:]).all())
+            return bool((aligned[:, : steps - 1] == x[:, 1:]).all())
     return False

@@ -4,7 +4,7 @@ import math
 import time
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -44,8 +44,7 @@ class LastForward:
     rows: list[int] = field(default_factory=list)
     batch: int = 0
     grad: bool = False
-    target: Tensor | None = None
-    """The first labels that its output was compared with."""
+    target: Tensor | None = None  # the first labels that its output was compared with
 
     @property
     def network(self) -> int:
@@ -57,12 +56,9 @@ class LastForward:
 class RunningModules:
     """What the modules of the forward pass that is running have shown so far."""
 
-    training: nn.Module | None = None
-    """The first modal layer in training mode."""
-    eval: nn.Module | None = None
-    """The first modal layer in eval mode."""
-    batch_norm: nn.Module | None = None
-    """The first BatchNorm in training mode."""
+    training: nn.Module | None = None  # the first modal layer in training mode
+    eval: nn.Module | None = None  # the first modal layer in eval mode
+    batch_norm: nn.Module | None = None  # the first BatchNorm in training mode
     first_input: tuple[float, float, float] | None = None
 
 
@@ -72,23 +68,18 @@ class Watcher:
     def __init__(self, steps: int | None = None) -> None:
         self.trace = Trace()
         self.limit = steps
-        self.spent = 0.0
-        """Seconds that watching took."""
+        self.spent = 0.0  # seconds that watching took
         self.networks, self.rows = Networks(), Rows()
         self.states: weakref.WeakKeyDictionary[Optimizer, OptimiserState] = weakref.WeakKeyDictionary()
-        self.depth = 0
-        """Modules that are running inside one another."""
-        self.busy = False
-        """The watcher itself is computing: hooks stay silent."""
+        self.depth = 0  # modules that are running inside one another
+        self.busy = False  # the watcher itself is computing: hooks stay silent
         self.running, self.last = RunningModules(), LastForward()
-        self.pending: dict[str, Any] = {}
-        """The facts of the step that is being made."""
+        self.pending: dict[str, Any] = {}  # the facts of the step that is being made
         self.graphs_read: Counter[str] = Counter()
         self.has_non_finite = False
         self.comparable = True
         """Rows are points with one class each, so that nearest neighbours can be compared."""
-        self.one_label = True
-        """No forward pass was compared with two different sets of labels."""
+        self.one_label = True  # no forward pass was compared with two different sets of labels
         self.after_last_step: dict[int, list[float]] = {}
         """The first values of one parameter of each optimiser, after its last step."""
 
@@ -167,6 +158,7 @@ class Watcher:
         elif grad and example is not None and batch != self.last.batch:
             example.batches = min(example.batches + 1, 9)
         running, path = self.running, self.networks.path
+        recomputes = bool(running.training) and not grad and user_code.is_called_by("swa_utils")
         self.note(
             checks.Forward(
                 **self.now(),
@@ -183,9 +175,7 @@ class Watcher:
                 training_module=path(running.training),
                 eval_module=path(running.eval),
                 batch_norm=path(running.batch_norm),
-                updates_statistics=bool(running.training)
-                and not grad
-                and user_code.is_called_by("swa_utils"),
+                updates_statistics=recomputes,
                 first_input=None if x is not None and x.requires_grad else running.first_input,
             )
         )
@@ -288,7 +278,8 @@ class Watcher:
                     state.norm = state.gradient_norm()
             # A step inside the backward pass may have cleared the gradients already.
             if event.graph is not None and self.trace.events[-1] is event:
-                rms = autograd_graph.rms(self.networks.gradients())
+                found = self.networks.gradients().items()
+                rms = {key: float(gradient.norm()) / gradient.numel() ** 0.5 for key, gradient in found}
                 self.note(checks.Gradients(**self.now(event.where), rms=rms))
 
     def optimiser_built(self, optimiser: Optimizer) -> None:
@@ -308,16 +299,11 @@ class Watcher:
     def zero_grad(self, owner: Optimizer | nn.Module) -> None:
         """Gradients of an optimiser or a module are about to be zeroed."""
         with self.looking():
+            keys = set(map(id, owner.parameters())) if isinstance(owner, nn.Module) else None
+            where = user_code.where()
             for optimiser, state in list(self.states.items()):
-                if owner is optimiser:
-                    keys = None
-                elif isinstance(owner, nn.Module):
-                    keys = {id(parameter) for parameter in owner.parameters()}
-                    if not keys & {id(parameter) for parameter in state.sampled()}:
-                        continue
-                else:
+                if owner is not optimiser and not (keys and keys & set(map(id, state.sampled()))):
                     continue
-                where = user_code.where()
                 state.forget_gradients(keys)
                 state.zeroed = True
                 if state.waiting:
@@ -368,9 +354,8 @@ class Watcher:
         if self.limit is not None and self.trace.steps >= self.limit:
             raise Enough
 
-    def scheduler_step(self, scheduler: Any, step: Callable[[], Any]) -> Any:
-        """Let a scheduler step and note the learning rate that it sets."""
-        value = step()
+    def scheduler_step(self, scheduler: Any) -> None:
+        """A scheduler has stepped: note the learning rate that it has set."""
         with self.looking():
             optimiser = getattr(scheduler, "optimizer", None)
             state = self.states.get(optimiser) if isinstance(optimiser, Optimizer) else None
@@ -378,7 +363,6 @@ class Watcher:
             key, steps = (state.key, state.steps) if state else (0, None)
             lr = max(rates, default=0.0)
             self.note(checks.SchedulerStep(**self.now(), optimiser=key, lr=lr, optimiser_steps=steps))
-        return value
 
     def finish(self) -> Trace:
         """The trace, with everything that is known only at the end."""
@@ -393,8 +377,7 @@ class Watcher:
 
 
 def _first_values(tensor: Tensor) -> list[float]:
-    values: list[float] = tensor.detach().flatten()[:4].tolist()
-    return values
+    return tensor.detach().flatten()[:4].tolist()
 
 
 def _row_sums(scores: Tensor) -> tuple[bool, bool] | None:

@@ -41,7 +41,7 @@ class Kernel(Protocol):
     def weights(self, q: "Tensor", k: "Tensor", mask: "Mask" = None, **options: Any) -> "Tensor": ...
 
     def attend(
-        self, q: "Tensor", k: "Tensor", v: "Tensor", mask: "Mask" = None, **options: Any
+        self, q: "Tensor", k: "Tensor", v: "Tensor", mask: Mask = None, **options: Any
     ) -> "Tensor": ...
 
 

@@ -133,9 +133,7 @@ class _Chunked(torch.autograd.Function):
 _chunked = cast("Callable[..., Tensor]", _Chunked.apply)
 
 
-def _causal_backward(
-    a: Tensor, b: Tensor, v: Tensor, dy: Tensor, power: int
-) -> tuple[Tensor, Tensor, Tensor]:
+def _causal_backward(a: Tensor, b: Tensor, v: Tensor, dy: Tensor, power: int) -> tuple[Tensor, ...]:
     """Pass forward over the chunks with the state of the keys, then back with the gradient of that state."""
     da, db, dv = torch.empty_like(a), torch.zeros_like(b), torch.zeros_like(v)
     state, step, buffer = _start(a, v, power, causal=True)

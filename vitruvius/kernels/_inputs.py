@@ -59,9 +59,8 @@ def dense(mask: Mask, q: Tensor, k: Tensor) -> Tensor | None:
         raise UserError(f"mask of type {kind}: expected None, 'causal', a bool or float tensor, or Edges")
     full = (*q.shape[:3], keys)
     if mask.dim() > 4 or any(m not in (1, n) for m, n in zip(mask.shape[::-1], full[::-1], strict=False)):
-        raise UserError(
-            f"mask of shape {tuple(mask.shape)} does not broadcast to (batch, heads, queries, keys) = {full}"
-        )
+        wanted = f"(batch, heads, queries, keys) = {full}"
+        raise UserError(f"mask of shape {tuple(mask.shape)} does not broadcast to {wanted}")
     mask = mask[(None,) * (4 - mask.dim())]
     return mask if mask.dtype == torch.bool else _narrowed(mask, q.dtype)
 
@@ -80,8 +79,7 @@ def hidden(mask: Tensor) -> Tensor:
 
 
 def factor(mask: Mask, q: Tensor, k: Tensor) -> Tensor | None:
-    r"""The factor that a mask multiplies a similarity by: bool as 0 or 1, float as $\exp(m_{ij} - \max_j
-    m_{ij})$.
+    r"""The factor of a similarity by a mask: bool as 0 or 1, float as $\exp(m_{ij} - \max_j m_{ij})$.
 
     The shift cancels when a row is normalised and keeps any finite mask from overflowing.
     """
@@ -96,26 +94,20 @@ def checked_edges(edges: Edges, queries: int, keys: int) -> Edges:
     """The edges as int64, checked to be integers of one length, in range and without duplicates."""
     source, target = edges
     if source.dim() != 1 or source.shape != target.shape:
-        raise UserError(
-            f"mask of edges: source {tuple(source.shape)} and target {tuple(target.shape)} "
-            "must be lists of one length"
-        )
+        shapes = f"source {tuple(source.shape)} and target {tuple(target.shape)}"
+        raise UserError(f"mask of edges: {shapes} must be lists of one length")
     for name, index, size in (("source", source, keys), ("target", target, queries)):
         if index.is_floating_point() or index.is_complex() or index.dtype == torch.bool:
             raise UserError(f"mask of edges: {name} has type {index.dtype}, expected integers")
         if len(index) and not 0 <= int(index.min()) <= int(index.max()) < size:
-            kind = "keys" if name == "source" else "queries"
-            raise UserError(
-                f"mask of edges: {name} reaches from {int(index.min())} to {int(index.max())}, "
-                f"expected indices of {size} {kind}, 0 to {size - 1}"
-            )
+            expected = f"indices of {size} {'keys' if name == 'source' else 'queries'}, 0 to {size - 1}"
+            reach = f"from {int(index.min())} to {int(index.max())}"
+            raise UserError(f"mask of edges: {name} reaches {reach}, expected {expected}")
     source, target = source.long(), target.long()
     pair, count = torch.unique(target * keys + source, return_counts=True)
     if len(pair) < len(source):
-        twice = int(pair[count > 1][0])
-        raise UserError(
-            f"mask of edges: the edge from {twice % keys} to {twice // keys} is given more than once"
-        )
+        end, start = divmod(int(pair[count > 1][0]), keys)
+        raise UserError(f"mask of edges: the edge from {start} to {end} is given more than once")
     return Edges(source, target)
 
 

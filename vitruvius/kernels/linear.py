@@ -44,8 +44,7 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Mask = None) -> Tensor:
 def features(x: Tensor) -> Tensor:
     """elu(x) + 1, positive and of the same shape.
 
-    Not computed as that sum, which is 0 in float32 below x = -17, and clamped so that a product of two never
-    underflows.
+    Not computed as that sum, which is 0 in float32 below x = -17; clamped, so that no product underflows.
     """
     least = 0.45 * math.log(torch.finfo(x.dtype).tiny)
     return torch.where(x > 0, x + 1, x.clamp(least, 0).exp())

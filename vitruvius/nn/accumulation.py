@@ -6,6 +6,7 @@ another. Everything is measured on copies of the network, which itself stays as 
 
 from collections.abc import Callable
 from copy import deepcopy
+from functools import partial
 from typing import Any, TypeAlias
 
 import torch
@@ -47,22 +48,18 @@ def modules_mixing_rows(
 ) -> list[str]:
     """Name the innermost modules whose output changes when their input is given in two halves.
 
-    `call` runs a network on the whole batch; a module is tested if its only input is a tensor with `batch`
-    rows.
+    `call` runs a network on a whole batch; a module is tested if its only input is a tensor of `batch` rows.
     """
     fresh, found = deepcopy(model), []
 
-    def hook_for(name: str) -> Callable[..., None]:
-        def hook(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
-            tensors = len(args) == 1 and isinstance(args[0], Tensor) and isinstance(output, Tensor)
-            if tensors and args[0].shape[:1] == (batch,) and _differs(module, args[0], output, tolerance):
-                found.append(name or type(module).__name__)
-
-        return hook
+    def test(name: str, module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
+        tensors = len(args) == 1 and isinstance(args[0], Tensor) and isinstance(output, Tensor)
+        if tensors and args[0].shape[:1] == (batch,) and _differs(module, args[0], output, tolerance):
+            found.append(name or type(module).__name__)
 
     for name, module in fresh.named_modules():
         if next(module.children(), None) is None:
-            module.register_forward_hook(hook_for(name))
+            module.register_forward_hook(partial(test, name))
     with torch.no_grad():
         call(fresh)
     return list(dict.fromkeys(found))

@@ -4,15 +4,10 @@ $\mathrm{Attention}(Q, K, V) = \mathrm{softmax}(QK^T/\sqrt{d_k})\,V$ (Vaswani et
 Shapes: B batch, N tokens, D width, I inner width, H heads, E head width.
 """
 
-from typing import TYPE_CHECKING
-
-import torch
 from torch import Tensor, nn
 
 from vitruvius import kernels
-
-if TYPE_CHECKING:
-    from vitruvius.kernels import Mask
+from vitruvius.kernels import Mask
 
 
 class ScaledDotProductAttention(nn.Module):
@@ -54,7 +49,7 @@ class MultiHeadAttention(nn.Module):
         self.qkv = nn.Linear(width, 3 * heads * head_dim, bias=qkv_bias)
         self.out = nn.Linear(heads * head_dim, width, bias=out_bias)
 
-    def forward(self, x_BND: Tensor, mask: "Mask" = None) -> Tensor:
+    def forward(self, x_BND: Tensor, mask: Mask = None) -> Tensor:
         """The heads' outputs, concatenated and mapped back to the width."""
         q_BHNE, k_BHNE, v_BHNE = self.project(x_BND)
         heads_BHNE = self.attend(q_BHNE, k_BHNE, v_BHNE, mask)
@@ -65,9 +60,3 @@ class MultiHeadAttention(nn.Module):
         B, N, _ = x_BND.shape
         q, k, v = self.qkv(x_BND).view(B, N, 3, self.heads, self.head_dim).permute(2, 0, 3, 1, 4).unbind(0)
         return q, k, v
-
-    @torch.no_grad()
-    def copy_heads(self, heads: list[ScaledDotProductAttention]) -> None:
-        """Copy the query, key and value matrices of single heads."""
-        rows = [getattr(head, name).weight for name in ("query", "key", "value") for head in heads]
-        self.qkv.weight.copy_(torch.cat(rows))

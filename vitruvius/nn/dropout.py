@@ -10,8 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-LEVELS = 2**16
-"""Number of values of 16 bits."""
+LEVELS = 2**16  # number of values of 16 bits
 
 
 class Dropout(nn.Dropout):
@@ -28,7 +27,6 @@ def factors(x: Tensor, p: float) -> Tensor:
     r"""The factor of each element: 0 with probability p, otherwise $1/(1-p)$."""
     dropped = min(max(round(p * LEVELS), 1), LEVELS - 1)
     draws = torch.randint(-(2**63), 2**63 - 1, (-(-x.numel() // 4),))
-    # In float32 every 16-bit number is exact, and comparing there is three times as fast as comparing
-    # integers.
+    # In float32 every 16-bit number is exact, and comparing is three times as fast as comparing integers.
     level = draws.view(torch.int16)[: x.numel()].view(x.shape).to(torch.float32)
     return level.ge_(dropped - LEVELS // 2).mul_(LEVELS / (LEVELS - dropped)).to(x.dtype)

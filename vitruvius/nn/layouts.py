@@ -1,8 +1,7 @@
 """Convert weights between our ViT and the layouts of timm and transformers; read safetensors.
 
-A layout is a table of names, `{i}` standing for the layer. Two things differ beyond names: the public patch
-map is a convolution (D, C, P, P) where ours is linear (D, C P P), and some layouts keep query, key and value
-apart.
+A layout is a table of names, `{i}` stands for the layer. Beyond names, the public patch map is a convolution
+(D, C, P, P) where ours is linear (D, C P P), and some layouts keep query, key and value apart.
 """
 
 from collections.abc import Mapping
@@ -105,9 +104,8 @@ def fill(
     wanted = names(model, layout_of(weights))
     if except_head:
         wanted = {ours: theirs for ours, theirs in wanted.items() if not ours.startswith("head.")}
-        weights = {
-            name: value for name, value in weights.items() if not name.startswith(("head.", "classifier."))
-        }
+        heads = ("head.", "classifier.")
+        weights = {name: value for name, value in weights.items() if not name.startswith(heads)}
     known = {name for theirs in wanted.values() for name in theirs}
     _refuse(source, "lacks", sorted(known - weights.keys()))
     _refuse(source, "has unexpected", sorted(weights.keys() - known))
@@ -118,9 +116,8 @@ def fill(
             found, needed = weights[name].shape, torch.Size((shape[0] // len(theirs), *shape[1:]))
             convolved = (shape[0], model.arch.channels, model.arch.patch, model.arch.patch)
             if found != needed and not (ours == "patch_map.weight" and found == convolved):
-                raise UserError(
-                    f"{source}: {name} has shape {tuple(found)}, the network needs {tuple(needed)}"
-                )
+                shapes = f"shape {tuple(found)}, the network needs {tuple(needed)}"
+                raise UserError(f"{source}: {name} has {shapes}")
         state[ours].copy_(torch.cat([weights[name] for name in theirs]).reshape(shape))
 
 
@@ -130,9 +127,8 @@ def read(path: Path) -> dict[str, Tensor]:
     from safetensors.torch import load_file
 
     if path.suffix != ".safetensors":
-        raise UserError(
-            f"{path}: weights are read from .safetensors only; a pickle (.pt, .pth, .bin) can run code"
-        )
+        why = "a pickle (.pt, .pth, .bin) can run code"
+        raise UserError(f"{path}: weights are read from .safetensors only; {why}")
     try:
         return load_file(path)
     except (OSError, SafetensorError, ValueError) as error:

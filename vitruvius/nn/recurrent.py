@@ -26,8 +26,13 @@ class RNN(nn.Module):
         output reaches its own time step and the `window - 1` before it.
         """
         hidden = self.unroll(x_BTI, start_BH)
-        if window is not None:
-            hidden = self._detached_before(window, hidden, x_BTI, start_BH)
+        if window is not None and window < 1:
+            raise UserError(f"window {window}: the gradient needs at least 1 time step")
+        if window is not None:  # the same states, each computed again from the detached one `window` earlier
+            spans = [(max(0, t + 1 - window), t + 1) for t in range(len(hidden))]
+            starts = [hidden[first - 1].detach() if first else start_BH for first, _ in spans]
+            again = [self.unroll(x_BTI[:, a:b], h_BH) for (a, b), h_BH in zip(spans, starts, strict=True)]
+            hidden = [states[-1] for states in again]
         return [self.v(h_BH) for h_BH in hidden]
 
     def unroll(self, x_BTI: Tensor, start_BH: Tensor | None = None) -> list[Tensor]:
@@ -38,16 +43,3 @@ class RNN(nn.Module):
             h_BH = (self.w(x_BI) + self.u(h_BH)).sigmoid()
             states.append(h_BH)
         return states
-
-    def _detached_before(
-        self, window: int, hidden: list[Tensor], x_BTI: Tensor, start_BH: Tensor | None
-    ) -> list[Tensor]:
-        """The same states, each computed again from the detached state `window` steps earlier."""
-        if window < 1:
-            raise UserError(f"window {window}: the gradient needs at least 1 time step")
-        again = []
-        for t in range(len(hidden)):
-            first = max(0, t + 1 - window)
-            before = hidden[first - 1].detach() if first else start_BH
-            again.append(self.unroll(x_BTI[:, first : t + 1], before)[-1])
-        return again

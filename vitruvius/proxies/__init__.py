@@ -6,9 +6,8 @@ network, the minibatch and a seed, and computes what proxies share when it is fi
 `flow` and `fresh_copy()`. A proxy that needs another pass calls `once.class_scores(x)` inside `with
 once.preserved()`. It raises a `UserError` that says what the network lacks where it cannot be scored.
 
-Laws, tested over the folder: the score is finite, the same for the same (network, minibatch, seed), and
-leaves weights, buffers, gradients, flags, mode, hooks and every global random state unchanged. No proxy sees
-an accuracy.
+Laws, tested over the folder: the score is finite, the same for the same (network, minibatch, seed), leaves
+weights, buffers, gradients, flags, mode, hooks and all global random states unchanged, and sees no accuracy.
 """
 
 from collections.abc import Callable

@@ -22,13 +22,9 @@ from vitruvius.nn import attention_maps
 
 LINEAR = {functional.linear, functional.conv1d, functional.conv2d, functional.conv3d}
 SUM = {torch.add, Tensor.add, Tensor.add_, Tensor.__add__, Tensor.__iadd__, Tensor.__radd__}
-NONLINEAR_NAMES = (
-    "gelu relu relu_ relu6 silu elu elu_ selu selu_ celu leaky_relu leaky_relu_ prelu mish softplus softsign "
-    "tanh tanh_ sigmoid sigmoid_ logsigmoid hardswish hardtanh hardsigmoid"
-)
-NONLINEAR = {
-    getattr(home, name, None) for home in (functional, torch, Tensor) for name in NONLINEAR_NAMES.split()
-}
+NAMES = "gelu relu relu_ relu6 silu elu elu_ selu selu_ celu leaky_relu leaky_relu_ prelu mish softplus"
+NAMES += " softsign tanh tanh_ sigmoid sigmoid_ logsigmoid hardswish hardtanh hardsigmoid"
+NONLINEAR = {getattr(home, name, None) for home in (functional, torch, Tensor) for name in NAMES.split()}
 NONLINEAR.discard(None)
 
 
@@ -102,7 +98,7 @@ class Activations(TorchFunctionMode):
         output = func(*args, **kwargs)
         input, weight = (*args, *(kwargs[name] for name in ("input", "weight")[len(args) :]))[:2]
         self.all_linear.append(Linear(input, weight, output))
-        self._note_version("linear", output)
+        self._versions.append(("linear", output, output._version))
         if self._follows_activation:
             self.mlp[id(weight)] = weight
         self._follows_activation = False
@@ -115,23 +111,20 @@ class Activations(TorchFunctionMode):
             self.mlp[id(last.weight)] = last.weight
             self._follows_activation = True
         # The only option of these functions that is ever True is to overwrite their input.
-        in_place = func.__name__.endswith("_") or any(
-            option is True for option in (*args[1:], *kwargs.values())
-        )
-        self.all_nonlinear.append(input.detach().clone() if in_place else input)
-        self._note_version("nonlinear", self.all_nonlinear[-1])
+        options = (*args[1:], *kwargs.values())
+        in_place = func.__name__.endswith("_") or any(option is True for option in options)
+        kept = input.detach().clone() if in_place else input
+        self.all_nonlinear.append(kept)
+        self._versions.append(("nonlinear", kept, kept._version))
 
     def _record_residual(self, func: Any, left: Any, right: Any) -> Tensor:
         # The skip connection was computed before the branch that is computed from it.
         skip = min(left, right, key=lambda tensor: tensor.grad_fn._sequence_nr())
-        self._note_version("residual", skip)
+        self._versions.append(("residual", skip, skip._version))
         output = func(left, right)
         self.all_residual.append(Residual(skip, output))
-        self._note_version("residual", output)
+        self._versions.append(("residual", output, output._version))
         return output
-
-    def _note_version(self, role: str, tensor: Tensor) -> None:
-        self._versions.append((role, tensor, tensor._version))
 
     def _refuse(self, role: str, found: list[Any], what: str) -> None:
         if not found:

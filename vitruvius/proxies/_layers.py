@@ -26,24 +26,17 @@ def matrices(model: nn.Module) -> dict[str, Tensor]:
 
 def attention(model: nn.Module) -> list[MultiHeadAttention | nn.MultiheadAttention]:
     """Return the attention modules, ours and PyTorch's."""
-    return [
-        module for module in model.modules() if isinstance(module, MultiHeadAttention | nn.MultiheadAttention)
-    ]
+    return [part for part in model.modules() if isinstance(part, MultiHeadAttention | nn.MultiheadAttention)]
 
 
 def layer_widths(model: nn.Module) -> list[int]:
     """Return the token width of every encoder layer (one per attention module).
 
-    A network without attention modules counts its linear maps and convolutions instead, each with its
-    outputs.
+    A network without attention modules counts its linear maps and convolutions, each with its outputs.
     """
-    layers = attention(model)
-    if not layers:
-        return [len(weight) for weight in matrices(model).values()]
-    return [
-        layer.embed_dim if isinstance(layer, nn.MultiheadAttention) else layer.qkv.in_features
-        for layer in layers
-    ]
+    found = attention(model)
+    widths = [at.embed_dim if isinstance(at, nn.MultiheadAttention) else at.qkv.in_features for at in found]
+    return widths or [len(weight) for weight in matrices(model).values()]
 
 
 def _own_matrices(module: nn.Module) -> list[Tensor]:

@@ -14,8 +14,7 @@ from vitruvius.core.errors import UserError
 from vitruvius.proxies import _activations, _layers, _passes, _preserve
 from vitruvius.proxies._activations import Activations
 
-FIRST_IMAGES = 16
-"""Images compared with one another (input_jacobian, tangent_kernel)."""
+FIRST_IMAGES = 16  # images compared with one another (input_jacobian, tangent_kernel)
 LARGEST_GRADIENTS = 2**28
 """Entries of per-image gradients held in memory at a time; larger networks take several rounds."""
 

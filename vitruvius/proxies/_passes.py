@@ -20,8 +20,7 @@ class SynapticFlow(NamedTuple):
 
     weights: dict[str, Tensor]
     gradients: dict[str, Tensor]
-    attention: list[str]
-    """The names that belong to attention modules."""
+    attention: list[str]  # the names that belong to attention modules
     mlp: list[str]
     """The names of the matrices whose output enters an activation function, and of those that follow it."""
 
@@ -29,12 +28,11 @@ class SynapticFlow(NamedTuple):
 def class_scores(model: nn.Module, x: Tensor) -> Tensor:
     """Return the network's logits, (B, K); it is given a copy of `x`, because it may write into its input."""
     scores_BK = model(x.clone())
-    if not isinstance(scores_BK, Tensor) or scores_BK.dim() != 2 or len(scores_BK) != len(x):
-        is_tensor = isinstance(scores_BK, Tensor)
+    is_tensor, count = isinstance(scores_BK, Tensor), len(x)
+    if not is_tensor or scores_BK.dim() != 2 or len(scores_BK) != count:
         given = f"shape {tuple(scores_BK.shape)}" if is_tensor else type(scores_BK).__name__
-        raise UserError(
-            f"a network must map {len(x)} images to ({len(x)}, classes) scores; this one gives {given}"
-        )
+        wanted = f"map {count} images to ({count}, classes) scores"
+        raise UserError(f"a network must {wanted}; this one gives {given}")
     return scores_BK
 
 
@@ -52,12 +50,7 @@ def gradients(value: Tensor, of: Mapping[str, Tensor], create_graph: bool = Fals
     if not value.requires_grad:
         raise UserError("no parameter takes part in the network's class scores")
     found = torch.autograd.grad(
-        value,
-        list(of.values()),
-        retain_graph=True,
-        create_graph=create_graph,
-        allow_unused=True,
-        materialize_grads=True,
+        value, list(of.values()), retain_graph=True, create_graph=create_graph, materialize_grads=True
     )
     return dict(zip(of, found, strict=True))
 

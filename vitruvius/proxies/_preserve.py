@@ -14,12 +14,9 @@ from torch import nn
 def preserved(model: nn.Module, seed: int) -> Iterator[None]:
     """Set evaluation mode, make all parameters differentiable, seed the generators; restore all on exit."""
     modes = [(module, module.training) for module in model.modules()]
-    buffers = [
-        (module, name, buffer, buffer.clone())
-        for module, _ in modes
-        for name, buffer in module._buffers.items()
-        if buffer is not None
-    ]
+    held = [(module, name) for module, _ in modes for name in module._buffers]
+    kept = [(module, name, module._buffers[name]) for module, name in held]
+    buffers = [(module, name, buffer, buffer.clone()) for module, name, buffer in kept if buffer is not None]
     try:
         with seeded(seed), torch.enable_grad(), differentiable(model):
             model.eval()
@@ -27,8 +24,10 @@ def preserved(model: nn.Module, seed: int) -> Iterator[None]:
     finally:
         for module, training in modes:
             module.training = training
-        for saved in buffers:
-            _restore(*saved)
+        for module, name, buffer, value in buffers:
+            module._buffers[name] = buffer
+            if not torch.equal(buffer, value):  # else it keeps its version, which autograd graphs compare
+                buffer.detach().copy_(value)
 
 
 @contextmanager
@@ -63,10 +62,3 @@ def seeded(seed: int) -> Iterator[None]:
 def fresh_copy(model: nn.Module) -> nn.Module:
     """Return a deep copy in evaluation mode with differentiable parameters; the caller may change it."""
     return copy.deepcopy(model).eval().requires_grad_(True)
-
-
-def _restore(module: nn.Module, name: str, buffer: torch.Tensor, value: torch.Tensor) -> None:
-    """Restore a buffer; one that did not change keeps its version, which autograd graphs compare."""
-    module._buffers[name] = buffer
-    if not torch.equal(buffer, value):
-        buffer.detach().copy_(value)

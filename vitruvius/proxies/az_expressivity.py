@@ -22,7 +22,6 @@ def _entropy(tokens_TC: Tensor) -> float:
     centred_TC = tokens_TC - tokens_TC.mean(0)
     # The products of rows have the same eigenvalues as those of columns, apart from zeros.
     wide = len(centred_TC) < centred_TC.shape[1]
-    values = torch.linalg.eigvalsh(
-        centred_TC @ centred_TC.T if wide else centred_TC.T @ centred_TC
-    ).clamp_min(0)
+    products = centred_TC @ centred_TC.T if wide else centred_TC.T @ centred_TC
+    values = torch.linalg.eigvalsh(products).clamp_min(0)
     return torch.special.entr(values / values.sum()).sum().item()

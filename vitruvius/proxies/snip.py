@@ -10,6 +10,5 @@ from vitruvius.proxies import OnePass
 
 def snip(once: OnePass) -> float:
     """What the loss would change, to first order, if single weights were cut."""
-    return sum(
-        (once.parameters[name] * gradient).abs_().sum().item() for name, gradient in once.gradients.items()
-    )
+    products = (once.parameters[name] * gradient for name, gradient in once.gradients.items())
+    return sum(product.abs_().sum().item() for product in products)

@@ -13,10 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
 
-Size = tuple[float, float]
-"""Width and height in inches: every drawing says how large it should be."""
-FEW_BARS = 40
-"""Bars up to which each has its value beside it."""
+Size = tuple[float, float]  # width and height in inches: every drawing says how large it should be
+FEW_BARS = 40  # bars up to which each has its value beside it
 WRITTEN = 16
 """Cells per side up to which a heat map has its numbers written in and every row and column named."""
 NAMED_POINTS = 24
@@ -65,10 +63,8 @@ def _axes(plot: plots.Plot, canvas: "FigureBase") -> "Axes":
             return short(x) if super().__call__(x, pos) else ""
 
     axes = canvas.add_subplot(title=plot.title, xlabel=plot.x.label, ylabel=plot.y.label)
-    for described, set_scale, axis in (
-        (plot.x, axes.set_xscale, axes.xaxis),
-        (plot.y, axes.set_yscale, axes.yaxis),
-    ):
+    scales = ((plot.x, axes.set_xscale, axes.xaxis), (plot.y, axes.set_yscale, axes.yaxis))
+    for described, set_scale, axis in scales:
         if described.log:
             set_scale("log")
             axis.set_major_formatter(PlainLogFormatter())

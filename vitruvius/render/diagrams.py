@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from vitruvius.core.blocks import Graph, Heatmap, Pictures, TransportPlan
@@ -16,13 +17,8 @@ SUPPLY, DEMAND, FLOW = plots.COLOURS[0], plots.COLOURS[1], "#8b949e"
 PAPER = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
 """The box behind a label, so that lines do not cross it."""
 LABEL: dict[str, Any] = {"ha": "center", "va": "center", "color": "black"}
-ARROW: dict[str, Any] = {
-    "arrowstyle": "-|>",
-    "mutation_scale": 12,
-    "color": "#6e7781",
-    "linewidth": 1.2,
-    "zorder": 5,  # after the nodes, whose boxes have their size only then, so that arrows stop at their edges
-}
+ARROW: dict[str, Any] = {"arrowstyle": "-|>", "mutation_scale": 12, "color": "#6e7781", "linewidth": 1.2}
+ARROW["zorder"] = 5  # after the nodes, whose boxes have their size only then: arrows stop at their edges
 
 
 def plan(figure: TransportPlan, canvas: "FigureBase") -> charts.Size:
@@ -64,14 +60,11 @@ def _points(axes: "Axes", points: list[Point], masses: list[float], colour: str,
         axes.annotate(f"{mass:.4g}", point, ha="center", va="center", fontsize=8, color="white", zorder=4)
 
 
-def _flows(
-    axes: "Axes", supply: list[Point], demand: list[Point], masses: tuple[tuple[float, ...], ...]
-) -> None:
-    largest = max((mass for row in masses for mass in row), default=1.0) or 1.0
-    for source, row in zip(supply, masses, strict=True):
-        for target, mass in zip(demand, row, strict=True):
-            if mass <= 0:
-                continue
+def _flows(axes: "Axes", supply: list[Point], demand: list[Point], plan: Sequence[Sequence[float]]) -> None:
+    masses = [mass for row in plan for mass in row]
+    largest = max(masses, default=1.0) or 1.0
+    for (source, target), mass in zip(itertools.product(supply, demand), masses, strict=True):
+        if mass > 0:
             width = 1 + 5 * mass / largest
             axes.plot(*zip(source, target, strict=True), color=FLOW, alpha=0.55, linewidth=width, zorder=1)
             # A third of the way along, where lines that cross in the middle have not met yet.
@@ -133,12 +126,10 @@ def _arrow(axes: "Axes", source: Any, target: Any, label: str, bend: float) -> N
     start, end = source.get_position(), target.get_position()
     ends = {"patchA": source.get_bbox_patch(), "patchB": target.get_bbox_patch(), "shrinkA": 1, "shrinkB": 2}
     axes.add_patch(FancyArrowPatch(start, end, connectionstyle=f"arc3,rad={bend}", **ends, **ARROW))
-    along = (end[0] - start[0], end[1] - start[1])
-    middle = ((start[0] + end[0]) / 2, (start[1] + end[1]) / 2)
     if label:
-        middle = (middle[0] + bend / 2 * along[1], middle[1] - bend / 2 * along[0])
-        text = charts.with_subscripts(label)
-        axes.annotate(text, middle, fontsize=7.5, bbox=PAPER, zorder=6, **LABEL)
+        (x, y), (to_x, to_y) = start, end
+        middle = ((x + to_x) / 2 + bend / 2 * (to_y - y), (y + to_y) / 2 - bend / 2 * (to_x - x))
+        axes.annotate(charts.with_subscripts(label), middle, fontsize=7.5, bbox=PAPER, zorder=6, **LABEL)
 
 
 def pictures(figure: Pictures, canvas: "FigureBase") -> charts.Size:

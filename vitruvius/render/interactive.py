@@ -6,8 +6,7 @@ from typing import Any
 from vitruvius.core.blocks import Lines, Scatter
 from vitruvius.render import plots
 
-GREY = "#7d8590"
-"""Readable on a light and on a dark page."""
+GREY = "#7d8590"  # readable on a light and on a dark page
 CLEAR = "rgba(0,0,0,0)"
 DASHES = {"solid": "solid", "dashed": "dash", "dashdot": "dashdot", "dotted": "dot"}
 

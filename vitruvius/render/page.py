@@ -17,8 +17,7 @@ from vitruvius.render.interactive import script as plotly_script
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-Element = tuple[str, Any]
-"""What `blocks.html` shows: the kind of an element and its content."""
+Element = tuple[str, Any]  # what `blocks.html` shows: the kind of an element and its content
 
 
 def page(

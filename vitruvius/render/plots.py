@@ -11,8 +11,7 @@ from vitruvius.core.blocks import Lines, Scatter, Series
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")
 DASHES = ("solid", "dashed", "dashdot", "dotted")
 """Matplotlib's names: once all colours are used, the next curves are dashed."""
-FEW_POINTS = 40
-"""Points up to which a curve marks each of them."""
+FEW_POINTS = 40  # points up to which a curve marks each of them
 
 
 @dataclass(frozen=True)
@@ -21,8 +20,7 @@ class Axis:
 
     label: str
     log: bool
-    whole: bool
-    """All values are whole numbers, such as epochs: no tick stands between them."""
+    whole: bool  # all values are whole numbers, such as epochs: no tick stands between them
 
 
 @dataclass(frozen=True)
@@ -35,10 +33,8 @@ class Layer:
     name: str = ""
     low: tuple[float, ...] = ()
     high: tuple[float, ...] = ()
-    dash: str = ""
-    """Empty for points without a line."""
-    marked: bool = True
-    """Whether a curve marks its points."""
+    dash: str = ""  # empty for points without a line
+    marked: bool = True  # whether a curve marks its points
     point_names: tuple[str, ...] = ()
 
 

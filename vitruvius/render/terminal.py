@@ -12,8 +12,7 @@ if TYPE_CHECKING:
 
 STYLES = {"plain": "", "title": "bold", "note": "dim", "good": "green"}
 STYLES |= {"warning": "yellow", "error": "bold red"}
-FORMULA_WIDTH = 100
-"""Columns beyond which a formula is broken even where the terminal is wider."""
+FORMULA_WIDTH = 100  # columns beyond which a formula is broken even where the terminal is wider
 
 
 def show(blocks: Iterable[Block], console: "Console") -> None:

@@ -14,9 +14,8 @@ def plain(blocks: Iterable[Block]) -> str:
     from rich.console import Console
 
     file = io.StringIO()
-    terminal.show(
-        blocks, Console(file=file, width=terminal.FORMULA_WIDTH, highlight=False, color_system=None)
-    )
+    console = Console(file=file, width=terminal.FORMULA_WIDTH, highlight=False, color_system=None)
+    terminal.show(blocks, console)
     return file.getvalue()
 
 

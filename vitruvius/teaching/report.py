@@ -1,6 +1,6 @@
 """A worked lesson as blocks, and results as documents in a format."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import groupby
 from pathlib import Path
@@ -12,14 +12,11 @@ from vitruvius.core.blocks import Block, Cell, Figure, Formula, Table, Text
 from vitruvius.core.errors import UserError, reason
 from vitruvius.render import figures, latex, page, text
 from vitruvius.render.cells import cell
-from vitruvius.teaching.results import Collection, Entry, Lessons, Worked
+from vitruvius.teaching.results import Collection, Lessons, Worked
 
-Chapters = dict[str, tuple[Block, ...]]
-"""The blocks of each lesson by name."""
-LONG_VECTOR = 12
-"""Entries of a vector up to which all are written out."""
-LONG_TEXT = 100
-"""Characters beyond which a text that a step has shown is not repeated in the answer."""
+Chapters = dict[str, tuple[Block, ...]]  # the blocks of each lesson by name
+LONG_VECTOR = 12  # entries of a vector up to which all are written out
+LONG_TEXT = 100  # characters beyond which a text that a step has shown is not repeated in the answer
 ENDINGS = {"text": ".txt", "markdown": ".md", "latex": ".tex", "html": ".html", "json": ".json"}
 
 
@@ -48,29 +45,10 @@ def answer_blocks(fields: Mapping[str, Any], steps: Sequence[lessons.Step]) -> I
     yield Text(text="")
 
 
-def proof_blocks(proofs: Iterable[lessons.Proof]) -> Iterator[Block]:
-    """Whether each proof of the answer passed."""
-    yield Text(text="Proofs", style="title")
-    for proof in proofs:
-        yield from proof.view()
-
-
 def chapters(result: Lessons) -> Chapters:
     """The blocks of each worked lesson by its name, or the tables of the list."""
     worked = result.lessons if isinstance(result, Collection) else [result]
     return {lesson.lesson if isinstance(lesson, Worked) else "lessons": lesson.blocks for lesson in worked}
-
-
-def listing_blocks(subjects: Mapping[str, Sequence[Entry]]) -> Iterator[Table]:
-    """A table of the lessons of each subject."""
-    for name, entries in subjects.items():
-        rows = tuple((entry.name, entry.summary) for entry in entries)
-        yield Table(title=name, columns=("lesson", "what it works out"), rows=rows)
-
-
-def summary(lesson: str) -> Text:
-    """What a lesson works out, in its own words."""
-    return Text(text=plugins.members("lessons")[lesson].summary, style="note")
 
 
 def document(result: Lessons, format: str, title: str, pictures: Sequence[str] = ()) -> str:
@@ -105,12 +83,8 @@ def write(result: Lessons, format: str, title: str, path: Path) -> str:
             pictures.append(f"{stem}-{number}.png")
             figures.write_png(figure, path.with_name(pictures[-1]))
     files.write(path, document(result, format, title, pictures))
-    if not pictures:
-        return f"wrote {path}"
-    names = (
-        f"pictures: {', '.join(pictures)}" if len(pictures) <= 9 else f"{len(pictures)} pictures beside it"
-    )
-    return f"wrote {path}, {names}"
+    names = f", pictures: {', '.join(pictures)}" if pictures else ""
+    return f"wrote {path}" + (names if len(pictures) <= 9 else f", {len(pictures)} pictures beside it")
 
 
 def subject(lesson: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from vitruvius import lessons
 from vitruvius.core import plugins
-from vitruvius.core.blocks import Block, Text
+from vitruvius.core.blocks import Block, Table, Text
 from vitruvius.core.errors import UserError
 from vitruvius.teaching import report
 from vitruvius.teaching.results import Collection, Entry, Listing, Part, Worked
@@ -19,7 +19,7 @@ def work(name: str, fields: dict[str, Any]) -> Iterator[Part | Worked]:
         question = lesson.Question(**fields)
     except UserError as error:
         raise UserError(f"{name}: {error}") from None
-    blocks: list[Block] = [report.summary(name)]
+    blocks: list[Block] = [Text(text=plugins.members("lessons")[name].summary, style="note")]
     yield Part(blocks=(Text(text=name, style="title"), *blocks, Text(text="")))
 
     def part(shown: Iterable[Block]) -> Part:
@@ -36,7 +36,7 @@ def work(name: str, fields: dict[str, Any]) -> Iterator[Part | Worked]:
         yield part(report.step_blocks(len(steps), found))
     yield part(report.answer_blocks(answer.fields, steps))
     proofs = tuple(lesson.prove(question, answer))
-    yield part(report.proof_blocks(proofs))
+    yield part([Text(text="Proofs", style="title"), *chain.from_iterable(proof.view() for proof in proofs)])
     yield Worked(
         blocks=tuple(blocks),
         lesson=name,
@@ -59,4 +59,7 @@ def listing() -> Listing:
     for member in plugins.members("lessons").values():
         found[report.subject(member.name)].append(Entry(name=member.name, summary=member.summary))
     subjects = {subject: tuple(entries) for subject, entries in found.items() if entries}
-    return Listing(blocks=tuple(report.listing_blocks(subjects)), subjects=subjects)
+    columns = ("lesson", "what it works out")
+    rows = {subject: tuple((entry.name, entry.summary) for entry in found[subject]) for subject in subjects}
+    tables = (Table(title=subject, columns=columns, rows=rows[subject]) for subject in subjects)
+    return Listing(blocks=tuple(tables), subjects=subjects)

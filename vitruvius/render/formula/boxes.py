@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from itertools import cycle, zip_longest
 from typing import NamedTuple
 
-WIDE, HIGH = 12, 16
-"""Columns and rows up to which a matrix is shown whole."""
+WIDE, HIGH = 12, 16  # columns and rows up to which a matrix is shown whole
 TALL = {"(": "⎛⎜⎝", ")": "⎞⎟⎠", "[": "⎡⎢⎣", "]": "⎤⎥⎦", "|": "│││", "{": "⎧⎪⎩", "}": "⎫⎪⎭"}
 NO_OPERAND = ("start", "open", "relation", "operator", "sign", "comma", "space", "quad")
 """After one of these a plus or minus is the sign of what follows."""
@@ -16,10 +15,8 @@ class Box(NamedTuple):
     """A rectangle of characters."""
 
     lines: tuple[str, ...]
-    base: int = 0
-    """The line that is level with its neighbours."""
-    kind: str = "atom"
-    """Atom, name, block, operator, sign, relation, comma, open, close, space or quad."""
+    base: int = 0  # the line that is level with its neighbours
+    kind: str = "atom"  # atom, name, block, operator, sign, relation, comma, open, close, space or quad
 
     @property
     def width(self) -> int:
