@@ -1,9 +1,11 @@
 """Atomic, fsynced writes, checksums and strict JSON."""
 
+import csv
 import hashlib
+import io
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +30,8 @@ def write(path: Path, content: bytes | str) -> None:
         _sync_folder(path.parent)
     except OSError as error:
         part.unlink(missing_ok=True)
-        raise WorkFailed(
-            f"could not write {path}: {reason(error)}; what was there before is intact"
-        ) from error
+        why = f"{reason(error)}; what was there before is intact"
+        raise WorkFailed(f"could not write {path}: {why}") from error
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -53,6 +54,15 @@ def read_json(path: Path, limit: int = JSON_LIMIT) -> Any:
         raise UserError(f"{path}: not JSON: {error.msg} in {where}") from error
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
         raise UserError(f"{path}: not JSON: {error}") from error
+
+
+def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows that have the same keys as CSV, with a header."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
 
 
 def append_line(path: Path, value: Any) -> None:

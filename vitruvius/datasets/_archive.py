@@ -9,8 +9,7 @@ from typing import NamedTuple
 from vitruvius.core import files
 from vitruvius.core.errors import UserError, reason
 
-MEMBERS = 64
-"""An archive with more members than this is refused."""
+MEMBERS = 64  # an archive with more is refused
 
 
 class Archive(NamedTuple):

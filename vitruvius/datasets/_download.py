@@ -61,19 +61,16 @@ def _receive(url: str, part: Path, limit: int) -> None:
         except (HTTPError, HTTPException, ConnectionError) as error:
             is_refused = isinstance(error, HTTPError) and error.code < 500
             if is_refused or pause is None:
-                raise WorkFailed(
-                    f"could not download {url}: {error}; the next call continues where this one stopped, "
-                    f"or put the file into {part.parent} yourself"
-                ) from error
+                cure = f"the next call continues where this one stopped, or put the file into {part.parent}"
+                raise WorkFailed(f"could not download {url}: {error}; {cure} yourself") from error
             time.sleep(pause)
 
 
 def _append(url: str, part: Path, limit: int) -> None:
     """Request the bytes that the part does not hold yet."""
     have = part.stat().st_size if part.exists() else 0
-    headers = {"User-Agent": "vitruvius", "Accept-Encoding": "identity"} | (
-        {"Range": f"bytes={have}-"} if have else {}
-    )
+    rest = {"Range": f"bytes={have}-"} if have else {}
+    headers = {"User-Agent": "vitruvius", "Accept-Encoding": "identity"} | rest
     try:
         response = urlopen(Request(url, headers=headers), timeout=TIMEOUT)
     except HTTPError as error:
@@ -84,9 +81,8 @@ def _append(url: str, part: Path, limit: int) -> None:
     except OSError as error:
         raise ConnectionError(str(error)) from error
     with response:
-        is_rest = response.status == 206 and response.headers.get("Content-Range", "").startswith(
-            f"bytes {have}-"
-        )
+        sent = response.headers.get("Content-Range", "")
+        is_rest = response.status == 206 and sent.startswith(f"bytes {have}-")
         with open(part, "ab" if is_rest else "wb") as file:
             for chunk in _chunks(response):
                 if file.tell() + len(chunk) > limit:

@@ -37,17 +37,20 @@ def _divided(root: Path) -> dict[str, list[Picture]]:
     beside = [entry for entry in _visible(root, root) if entry.name not in PARTS]
     odd = [entry.name for entry in beside if entry.is_dir() or entry.suffix.lower() in SUFFIXES]
     if odd:
-        raise UserError(
-            f"folder {root}: beside train only val (or validation) and test are read, not {some(odd)}"
-        )
+        read = "beside train only val (or validation) and test are read"
+        raise UserError(f"folder {root}: {read}, not {some(odd)}")
     found: dict[str, list[Picture]] = {}
     for name, part in PARTS.items():
         if (root / name).is_dir():
             if part in found:
                 raise UserError(f"folder {root}: has both val and validation, keep one")
             found[part] = _pictures(_inside(root / name, root), root)
+    known = {picture.kind for picture in found["train"]}
     for part, pictures in found.items():
-        _check_same_classes(root, part, pictures, found["train"])
+        strange = {picture.kind for picture in pictures} - known
+        if strange:
+            names = some(sorted(name or "pictures outside the folders of classes" for name in strange))
+            raise UserError(f"folder {root}: {part} has {names}, which train has not")
     return found
 
 
@@ -66,13 +69,6 @@ def _pictures(folder: Path, root: Path) -> list[Picture]:
     if empty:
         raise UserError(f"folder {folder}: no pictures of {some(empty)}")
     return [Picture(path, name) for name, paths in pictures.items() for path in paths]
-
-
-def _check_same_classes(root: Path, part: str, pictures: list[Picture], train: list[Picture]) -> None:
-    known, found = ({picture.kind for picture in group} for group in (train, pictures))
-    if found - known:
-        names = some(sorted(name or "pictures outside the folders of classes" for name in found - known))
-        raise UserError(f"folder {root}: {part} has {names}, which train has not")
 
 
 def _visible(folder: Path, root: Path) -> list[Path]:

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from vitruvius.core.errors import UserError, reason, unknown
-from vitruvius.datasets import Dataset, Split, _archive, _download, _paths, _pixels, _splits
+from vitruvius.datasets import Dataset, Split, _archive, _download, _paths, _samples
 
 HOST = "https://www.cs.toronto.edu/~kriz"
 PIXELS = 3 * 32 * 32
@@ -83,28 +83,20 @@ def cifar(
         raise unknown("dataset", f"cifar:{classes}", [f"cifar:{known}" for known in LAYOUTS])
     layout = LAYOUTS[classes]
     contents, origin = _contents(layout, data_dir)
-    digest = hashlib.sha256(
-        "".join(hashlib.sha256(content).hexdigest() for content in contents.values()).encode()
-    )
+    digests = "".join(hashlib.sha256(content).hexdigest() for content in contents.values())
     parts = [_records(f"{origin}: {file}", content, layout) for file, content in contents.items()]
-    x_train, y_train = (np.concatenate(column) for column in zip(*parts[:-1], strict=True))
+    x, y = (np.concatenate(column) for column in zip(*parts[:-1], strict=True))
     x_test, y_test = parts[-1]
-    for part, labels in (("training", y_train), ("test", y_test)):
+    for part, labels in (("training", y), ("test", y_test)):
         _check_balance(f"{origin}: the {part} part", labels, len(layout.classes))
-    train, put_aside = _splits.put_aside(
-        torch.from_numpy(x_train), torch.from_numpy(y_train), validation, VALIDATION
-    )
-    mean, std = _pixels.mean_std(train.x)
-    return Dataset(
+    return _samples.dataset(
+        *(torch.from_numpy(x), torch.from_numpy(y)),
+        Split(torch.from_numpy(x_test), torch.from_numpy(y_test)),
+        *(validation, VALIDATION),
         name=f"cifar:{classes}",
-        train=train,
-        validation=put_aside,
-        test=Split(torch.from_numpy(x_test), torch.from_numpy(y_test)),
         classes=layout.classes,
-        mean=mean,
-        std=std,
-        source=f"full: {len(x_train):,} training and {len(x_test):,} test images from {origin}",
-        sha256=digest.hexdigest(),
+        source=f"full: {len(x):,} training and {len(x_test):,} test images from {origin}",
+        sha256=hashlib.sha256(digests.encode()).hexdigest(),
     )
 
 
@@ -120,15 +112,13 @@ def _contents(layout: Layout, data_dir: str | None) -> tuple[dict[str, bytearray
     if archives is None and (data_dir is not None or _paths.offline()):
         hint = f"the archive {layout.archive.name} of {HOST}/cifar.html (binary version) will do as it is"
         raise _paths.not_found("cifar", list(dict.fromkeys(folders + archive_folders)), names, hint)
-    path = archives[0] if archives else _downloaded(layout.archive)
+    archive = layout.archive
+    path = archives[0] if archives else _paths.cache("cifar") / archive.name
+    if not archives:
+        check = partial(_archive.check, archive=archive)
+        _download.fetch(f"{HOST}/{archive.name}", path, check, archive.size)
     sizes = {f"{layout.folder}/{file}": layout.bytes_of(file) for file in layout.files}
-    return _archive.read(path, layout.archive, sizes), path
-
-
-def _downloaded(archive: _archive.Archive) -> Path:
-    path = _paths.cache("cifar") / archive.name
-    _download.fetch(f"{HOST}/{archive.name}", path, partial(_archive.check, archive=archive), archive.size)
-    return path
+    return _archive.read(path, archive, sizes), path
 
 
 def _read(path: Path, size: int) -> bytearray:
@@ -145,18 +135,14 @@ def _records(where: str, content: bytearray, layout: Layout) -> tuple[NDArray[np
     """Return the images (B, 3, 32, 32) and labels (B,) of one file; the last label byte is the fine label."""
     records = np.frombuffer(content, np.uint8).reshape(-1, layout.label_bytes + PIXELS)
     labels = records[:, layout.label_bytes - 1].astype(np.int64)
-    if labels.max() >= len(layout.classes):
-        record = int(labels.argmax())
-        raise UserError(
-            f"{where}: record {record}: label {labels[record]}, labels are 0 to {len(layout.classes) - 1}"
-        )
+    record, last = int(labels.argmax()), len(layout.classes) - 1
+    if labels[record] > last:
+        raise UserError(f"{where}: record {record}: label {labels[record]}, labels are 0 to {last}")
     return records[:, layout.label_bytes :].reshape(-1, 3, 32, 32), labels
 
 
 def _check_balance(where: str, labels: NDArray[np.int64], classes: int) -> None:
-    counts = np.bincount(labels, minlength=classes)
+    counts, each = np.bincount(labels, minlength=classes), len(labels) / classes
     if counts.min() != counts.max():
-        odd = int(np.abs(counts - len(labels) / classes).argmax())
-        raise UserError(
-            f"{where}: damaged: {counts[odd]:,} images of class {odd}, not {len(labels) // classes:,}"
-        )
+        odd = int(np.abs(counts - each).argmax())
+        raise UserError(f"{where}: damaged: {counts[odd]:,} images of class {odd}, not {int(each):,}")

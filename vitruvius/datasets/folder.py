@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from vitruvius.core.errors import UserError
-from vitruvius.datasets import Dataset, Split, _images, _paths, _pixels, _splits, _tree
+from vitruvius.datasets import Dataset, Split, _images, _paths, _samples, _tree
 from vitruvius.datasets._tree import Picture
 
 SIDE, LARGEST_SIDE = 32, 4096
@@ -42,19 +42,10 @@ def folder(
     labels: tuple[Tensor | None, ...] = (None, None, None)
     if classes:
         labels = torch.tensor([number[picture.kind] for picture in pictures]).tensor_split(cuts)
-    train, put_aside, test = (Split(*both) for both in zip(x.tensor_split(cuts), labels, strict=True))
-    mean, std = _pixels.mean_std(train.x)
-    return Dataset(
-        name=f"folder:{name}@{side}",
-        train=train,
-        validation=put_aside,
-        test=test,
-        classes=classes,
-        mean=mean,
-        std=std,
-        source=f"{len(pictures):,} pictures of {len(classes) or 'unknown'} classes from {root}",
-        sha256=digest,
-    )
+    splits = [Split(*both) for both in zip(x.tensor_split(cuts), labels, strict=True)]
+    mean, std = _samples.mean_std(splits[0].x)
+    source = f"{len(pictures):,} pictures of {len(classes) or 'unknown'} classes from {root}"
+    return Dataset(f"folder:{name}@{side}", *splits, classes, mean, std, source, digest)
 
 
 def _side(path: str) -> tuple[str, int]:
@@ -75,14 +66,13 @@ def _side(path: str) -> tuple[str, int]:
 def _divided(parts: dict[str, list[Picture]], validation: int | None, seed: int) -> list[list[Picture]]:
     """Return the pictures for training, validation and test; split at random what no folder divides."""
     if "validation" in parts and validation is not None:
-        raise UserError(
-            f"validation {validation}: this folder has its own validation part, leave the number out"
-        )
+        why = "this folder has its own validation part, leave the number out"
+        raise UserError(f"validation {validation}: {why}")
     pool = parts["all"] if "all" in parts else parts["train"]
     tenth = round(FRACTION * len(pool))
     tests = tenth if "all" in parts else 0
-    aside = 0 if "validation" in parts else _splits.checked(validation, tenth, len(pool) - tests)
-    order = _splits.stratified_order([picture.kind for picture in pool], seed)
+    aside = 0 if "validation" in parts else _samples.validation_size(validation, tenth, len(pool) - tests)
+    order = _samples.stratified_order([picture.kind for picture in pool], seed)
     drawn = [order[tests + aside :], order[tests : tests + aside], order[:tests]]
     train, put_aside, test = ([pool[position] for position in sorted(positions)] for positions in drawn)
     return [train, parts.get("validation", put_aside), parts.get("test", test)]
@@ -100,11 +90,9 @@ def _classes(root: Path, parts: list[list[Picture]]) -> tuple[str, ...]:
 
 def _decoded(root: Path, pictures: list[Picture], side: int) -> tuple[Tensor, str]:
     """Decode all pictures (B, C, side, side); return them and a checksum that is the same for any split."""
-    shape = (len(pictures), 3, side, side)
-    _pixels.refuse_if_too_big(
-        f"folder {root}: {shape[0]:,} pictures of 3 x {side} x {side} bytes", int(np.prod(shape))
-    )
-    x_BCHW = np.empty(shape, np.uint8)
+    count, what = len(pictures), f"pictures of 3 x {side} x {side} bytes"
+    _samples.refuse_if_too_big(f"folder {root}: {count:,} {what}", 3 * count * side**2)
+    x_BCHW = np.empty((count, 3, side, side), np.uint8)
     is_grey, digests, unreadable = True, {}, []
     for position, (path, _) in enumerate(pictures):
         name = str(path.relative_to(root))
@@ -118,8 +106,7 @@ def _decoded(root: Path, pictures: list[Picture], side: int) -> tuple[Tensor, st
         is_grey = is_grey and len(pixels_CHW) == 1
         digests[name] = hashlib.sha256(data).hexdigest()
     if unreadable:
-        raise UserError(
-            f"folder {root}: {len(unreadable):,} of {shape[0]:,} files unread: {_tree.some(unreadable)}"
-        )
+        faults = f"{len(unreadable):,} of {count:,} files unread: {_tree.some(unreadable)}"
+        raise UserError(f"folder {root}: {faults}")
     digest = hashlib.sha256("".join(f"{name}\0{digests[name]}\0" for name in sorted(digests)).encode())
     return torch.from_numpy(x_BCHW[:, :1].copy() if is_grey else x_BCHW), digest.hexdigest()

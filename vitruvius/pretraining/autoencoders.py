@@ -21,7 +21,6 @@ from vitruvius.pretraining.grid import Alone, Cell, Corrupt, Grid, Show, Togethe
 from vitruvius.pretraining.results import SavedAutoencoder, SavedGrid
 from vitruvius.pretraining.settings import Pretraining
 from vitruvius.training import seeds
-from vitruvius.training.evaluate import labels
 
 REPEAT_SEED = 227
 """Difference between the seeds of two repeats, as in the assignment."""
@@ -125,7 +124,7 @@ def save(folder: RunFolder, config: Pretraining, data: Dataset, grid: Grid) -> N
     if isinstance(first, MaskedAutoencoder):
         state = first.encoder.state_dict()
         tensors = {name: value for name, value in state.items() if not name.startswith("head.")}
-        about = {"model": "vit", "arch": first.encoder.arch.model_dump(mode="json"), **labels(data)}
+        about = {"model": "vit", "arch": first.encoder.arch.model_dump(mode="json"), **data.labels}
     else:
         tensors = {
             f"{cell.name}.{name}": value
@@ -141,7 +140,7 @@ def save(folder: RunFolder, config: Pretraining, data: Dataset, grid: Grid) -> N
                 SavedAutoencoder(**cell._asdict(), name=cell.name, seed=first_seed(config, cell))
                 for cell in grid.cells
             ),
-            **labels(data),
+            **data.labels,
         ).model_dump(mode="json")
     weights = to_bytes({name: value.contiguous() for name, value in tensors.items()})
     files.write(folder.path("model.safetensors"), weights)

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import torch
 from torch import Tensor
 
 from vitruvius.arch.arch import Arch
@@ -18,6 +17,7 @@ from vitruvius.pretraining import autoencoders, pca
 from vitruvius.pretraining.probe import Encode, batches
 from vitruvius.pretraining.results import SavedGrid
 from vitruvius.training.batches import Batches
+from vitruvius.training.predictor import scale_tensors
 
 DENSE = re.compile(r"(linear|mlp)((?:-[1-9]\d{0,5})+)")
 """An untrained fully connected encoder by its widths: mlp-256-64."""
@@ -122,8 +122,5 @@ def _untrained(name: str, data: Dataset, seed: int) -> Source:
 
 def _normalising(net: vit.ViT, scale: Scale) -> Encode:
     """Return the function from images in 0..1 to what the head of a ViT reads."""
-    mean, std = (
-        torch.tensor(values or [default]).view(-1, 1, 1)
-        for values, default in zip(scale, (0.0, 1.0), strict=True)
-    )
+    mean, std = scale_tensors(*scale)
     return lambda x: net.features((x - mean) / std)

@@ -1,7 +1,5 @@
 """The report of a pretraining: curves, angles, reconstructions, certificates, effect of the latent size."""
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -9,9 +7,10 @@ from vitruvius.core import files
 from vitruvius.core.blocks import Bars, Block, Figure, Lines, Panels, Pictures, Series, Table, Text
 from vitruvius.core.runs import RunFolder
 from vitruvius.pretraining.latent_size import answer, listed
-from vitruvius.pretraining.results import Certificate, Points, ProbeResult, Result, kinds
+from vitruvius.pretraining.results import Certificate, Points, ProbeResult, Result, kinds, mean
 from vitruvius.pretraining.settings import Pretraining
 from vitruvius.render import figures, page, text
+from vitruvius.training.report import recipe
 
 Rows = Sequence[tuple[str, Sequence[Any]]]
 """Images in rows: the name of each row and its pixels."""
@@ -126,7 +125,7 @@ def report(result: Result, config: Pretraining, figures: Mapping[str, Figure]) -
         blocks += [_certificate_table(result.certificates), *_verdicts(result.certificates)]
         blocks += _penalised_tables(result.certificates)
         blocks += [figures["angles"]] if "angles" in figures else []
-    return [*blocks, Text(text="Recipe", style="title"), _recipe(config)]
+    return [*blocks, Text(text="Recipe", style="title"), recipe(config)]
 
 
 def card(result: Result, config: Pretraining) -> list[Block]:
@@ -140,20 +139,19 @@ def card(result: Result, config: Pretraining) -> list[Block]:
         Text(text=f"model.safetensors holds {kept}, after the last epoch. {use}."),
         _losses_table(result),
         Text(text="Recipe", style="title"),
-        _recipe(config),
+        recipe(config),
     ]
 
 
 def log_csv(epochs: Sequence[Points]) -> str:
     """Write one row per autoencoder and epoch; the training loss is the mean over the epoch's steps."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["epoch", "objective", "latent", "repeat", "train_loss", "val_loss", "accuracy"])
+    rows = []
     for epoch in epochs:
-        for p in epoch.points:
-            loss = sum(p.train_losses) / len(p.train_losses) if p.train_losses else None
-            writer.writerow([epoch.epoch, p.objective, p.latent, p.repeat, loss, p.val_loss, p.accuracy])
-    return text.getvalue()
+        for point in epoch.points:
+            row = {"epoch": epoch.epoch, **point.model_dump(include={"objective", "latent", "repeat"})}
+            row |= {"train_loss": mean(list(point.train_losses)), "val_loss": point.val_loss}
+            rows.append(row | {"accuracy": point.accuracy})
+    return files.csv_text(rows)
 
 
 def _losses_table(result: Result) -> Table:
@@ -231,11 +229,3 @@ def _penalised_tables(certificates: Sequence[Certificate], most: int | None = No
             )
         )
     return tables
-
-
-def _recipe(config: Pretraining) -> Table:
-    rows = tuple(
-        (key, value if isinstance(value, str | int | float | None) else listed(value))
-        for key, value in config.model_dump(mode="json").items()
-    )
-    return Table(columns=("setting", ""), rows=rows)

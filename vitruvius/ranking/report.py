@@ -1,7 +1,5 @@
 """What people see of a ranking: tables and verdicts for the terminal, scores.csv, scatters and the page."""
 
-import csv
-import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -177,11 +175,7 @@ def winner(result: Result, proxy: str) -> str:
 
 def scores_csv(result: Result) -> str:
     """All scores, a line per network; a score with the name of a size column adds its rank only."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, _line(result.archs[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(map(_line, result.archs))
-    return text.getvalue()
+    return files.csv_text([_line(row) for row in result.archs])
 
 
 def _line(row: Candidate) -> dict[str, Any]:
@@ -254,14 +248,7 @@ def _details(evaluation: Mapping[str, Evaluation]) -> Table:
     return Table(
         columns=("score", "Spearman [95 %]", "tau with depth", "regret at 1", "regret at 5", "verdict"),
         rows=tuple(
-            (
-                name,
-                interval(e.spearman),
-                short(e.kendall_with_depth),
-                e.regret_at_1,
-                e.regret_at_5,
-                e.verdict,
-            )
+            (name, interval(e.spearman), short(e.kendall_with_depth), e.regret_at_1, e.regret_at_5, e.verdict)
             for name, e in evaluation.items()
         ),
     )

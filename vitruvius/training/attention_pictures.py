@@ -6,28 +6,25 @@ from collections.abc import Sequence
 from vitruvius.core.blocks import Lines, Pictures, Series
 
 Grid = Sequence[Sequence[float]]
-Pixel = tuple[float, float, float]
+Pixel = tuple[float, ...]
+"""Red, green and blue in 0..1."""
 
 
 def overlay(name: str, image: Sequence[Grid], heats: Sequence[tuple[str, Grid]]) -> Pictures:
     """Show an image (channels, rows, columns in 0..1) and beside it the image under each heat map."""
-    plain = [
-        [_colour(channels) for channels in zip(*lines, strict=True)] for lines in zip(*image, strict=True)
-    ]
-    pictures = [plain, *(_heated(plain, heat) for _, heat in heats)]
-    return Pictures(
-        title=f"Where the model looks in {name}",
-        rows=("",),
-        columns=("image", *(title for title, _ in heats)),
-        pixels=(tuple(pictures),),
+    colours = image if len(image) == 3 else [image[0]] * 3
+    plain = [list(zip(*lines, strict=True)) for lines in zip(*colours, strict=True)]
+    columns, pixels = (
+        ("image", *(title for title, _ in heats)),
+        (plain, *(_heated(plain, h) for _, h in heats)),
     )
+    return Pictures(title=f"Where the model looks in {name}", rows=("",), columns=columns, pixels=(pixels,))
 
 
 def distance(values: Grid, side: int) -> Lines:
     """Plot the mean attention distance of each head against depth (Dosovitskiy et al. 2021, figure 7)."""
-    heads = range(max(map(len, values)))
     series = []
-    for head in heads:
+    for head in range(max(map(len, values))):
         points = [(layer, row[head]) for layer, row in enumerate(values, 1) if math.isfinite(row[head])]
         x, y = zip(*points, strict=True)
         series.append(Series(name=f"head {head + 1}", x=x, y=y))
@@ -54,25 +51,14 @@ def _signed(row: Sequence[float], side: int) -> list[list[Pixel]]:
     return [shades[start : start + side] for start in range(0, side * side, side)]
 
 
-def _colour(channels: Sequence[float]) -> Pixel:
-    red, green, blue = channels if len(channels) == 3 else (channels[0],) * 3
-    return red, green, blue
-
-
 def _heated(image: list[list[Pixel]], heat: Grid) -> list[list[Pixel]]:
     """Blend the image with its heat map: dark where attention is low, orange to yellow where it is high."""
     top = max(max(row) for row in heat) or 1.0
     rows, columns = len(image), len(image[0])
-    return [
-        [
-            _blend(image[r][c], heat[r * len(heat) // rows][c * len(heat[0]) // columns] / top)
-            for c in range(columns)
-        ]
-        for r in range(rows)
-    ]
 
+    def blend(pixel: Pixel, r: int, c: int) -> Pixel:
+        warm = heat[r * len(heat) // rows][c * len(heat[0]) // columns] / top
+        hot = (warm, warm * warm * 0.85, 0.1 * (1 - warm))
+        return tuple(0.45 * shade + 0.55 * glow for shade, glow in zip(pixel, hot, strict=True))
 
-def _blend(pixel: Pixel, heat: float) -> Pixel:
-    hot = (heat, heat * heat * 0.85, 0.1 * (1 - heat))
-    red, green, blue = (0.45 * shade + 0.55 * glow for shade, glow in zip(pixel, hot, strict=True))
-    return red, green, blue
+    return [[blend(pixel, r, c) for c, pixel in enumerate(line)] for r, line in enumerate(image)]

@@ -5,14 +5,13 @@ from typing import Any
 
 from vitruvius.core import files
 from vitruvius.core.blocks import Block, Heatmap, Lines, Panels, Series, Table, Text
+from vitruvius.core.config import Strict
 from vitruvius.core.runs import RunFolder
 from vitruvius.datasets import Dataset
 from vitruvius.render import figures, page, text
 from vitruvius.training import results
 from vitruvius.training.recipe import ClassifierSettings
 from vitruvius.training.results import Epoch, Result, TestScore
-
-Points = Mapping[str, Sequence[tuple[int, float | None]]]
 
 
 def write(
@@ -32,16 +31,10 @@ def write(
 
 def curves(epochs: Sequence[Epoch]) -> Panels:
     """Plot loss and accuracy of the training and the validation set against the epoch."""
-    loss: Points = {
-        "training": [(epoch.epoch, epoch.train_loss) for epoch in epochs],
-        "validation": [(epoch.epoch, epoch.val_loss) for epoch in epochs],
-    }
-    accuracy: Points = {
-        "training": [(epoch.epoch, _percent(epoch.train_accuracy)) for epoch in epochs],
-        "validation": [(epoch.epoch, _percent(epoch.val_accuracy)) for epoch in epochs],
-    }
-    figures = (_lines("Loss", "mean cross-entropy", loss), _lines("Accuracy", "accuracy in %", accuracy))
-    return Panels(title="Training", figures=figures)
+    loss = _lines("Loss", "mean cross-entropy", epochs, "loss", 1)
+    return Panels(
+        title="Training", figures=(loss, _lines("Accuracy", "accuracy in %", epochs, "accuracy", 100))
+    )
 
 
 def confusion(classes: Sequence[str], counts: Sequence[Sequence[int]]) -> Heatmap:
@@ -60,47 +53,47 @@ def confusion(classes: Sequence[str], counts: Sequence[Sequence[int]]) -> Heatma
 def facts(result: Result, settings: ClassifierSettings) -> list[Block]:
     """Return the result and all settings as two tables."""
     fields = result.model_dump(mode="json", exclude={"findings"})
-    fields |= {
-        key: f"{value:.2%}" for key, value in fields.items() if "accuracy" in key and value is not None
+    known = {key: value for key, value in fields.items() if "accuracy" in key and value is not None}
+    fields |= {key: f"{value:.2%}" for key, value in known.items()}
+    title = Text(text=f"Test accuracy {fields['test_accuracy']}", style="title")
+    return [title, keys_and_values("result", fields), Text(text="Recipe", style="title"), recipe(settings)]
+
+
+def recipe(settings: Strict) -> Table:
+    """Return all settings as a table."""
+    return keys_and_values("setting", settings.model_dump(mode="json"))
+
+
+def keys_and_values(title: str, fields: Mapping[str, Any]) -> Table:
+    """Return a row per field; lists are joined by commas."""
+    cells = {
+        key: value if isinstance(value, str | int | float | None) else ", ".join(map(str, value))
+        for key, value in fields.items()
     }
-    chosen = settings.model_dump(mode="json")
-    return [
-        Text(text=f"Test accuracy {fields['test_accuracy']}", style="title"),
-        Table(columns=("result", ""), rows=tuple((key, _cell(value)) for key, value in fields.items())),
-        Text(text="Recipe", style="title"),
-        Table(columns=("setting", ""), rows=tuple((key, _cell(value)) for key, value in chosen.items())),
-    ]
+    return Table(columns=(title, ""), rows=tuple(cells.items()))
 
 
 def card(arch: str, source: str, tables: Iterable[Block]) -> list[Block]:
     """Return the model card: the weights, their training data, how good they are, how to use them."""
+    trained = (
+        f"Trained by `vitruvius train` on {source or 'the data named below'}. The weights (model.safetensors) "
+        "are those of the best validation epoch; the test images were read once, at the end."
+    )
     return [
         Text(text=f"A Vision Transformer ({arch}) for image classification", style="title"),
-        Text(
-            text=f"Trained by `vitruvius train` on {source or 'the data named below'}. The weights "
-            "(model.safetensors) are those of the best validation epoch; the test images were read once, "
-            "at the end."
-        ),
+        Text(text=trained),
         *tables,
         Text(text="Use", style="title"),
         Text(text="`vitruvius predict RUN IMAGE...` classifies images and shows where the model looks."),
     ]
 
 
-def _lines(title: str, label: str, points: Points) -> Lines:
-    """Plot one curve per name; epochs without a value are left out, and curves without any."""
+def _lines(title: str, label: str, epochs: Sequence[Epoch], field: str, scale: int) -> Lines:
+    """Plot a field of both sets; epochs without a value are left out, and curves without any."""
     series = []
-    for name, pairs in points.items():
-        known = [(x, y) for x, y in pairs if y is not None]
+    for name, part in (("training", "train"), ("validation", "val")):
+        values = {epoch.epoch: getattr(epoch, f"{part}_{field}") for epoch in epochs}
+        known = {epoch: scale * value for epoch, value in values.items() if value is not None}
         if known:
-            x, y = zip(*known, strict=True)
-            series.append(Series(name=name, x=x, y=y))
+            series.append(Series(name=name, x=tuple(known), y=tuple(known.values())))
     return Lines(title=title, series=tuple(series), x_label="epoch", y_label=label)
-
-
-def _percent(fraction: float | None) -> float | None:
-    return None if fraction is None else 100 * fraction
-
-
-def _cell(value: Any) -> str | int | float | None:
-    return value if isinstance(value, str | int | float | None) else ", ".join(map(str, value))

@@ -6,13 +6,12 @@ defaults.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import ConfigDict
 
 from vitruvius.checks import Finding
-from vitruvius.core import files, records
+from vitruvius.core import records
 from vitruvius.core.blocks import Block, Text
 from vitruvius.core.config import Strict
 
@@ -93,11 +92,6 @@ class Result(records.Result):
         for finding in self.findings:
             yield Text(text=f"doctor: {finding.severity}: {finding.bug}: {finding.evidence}", style="note")
         yield Text(text=f"run: {self.run}", style="note")
-
-
-def read_result(folder: Path) -> Result:
-    """Read the result of a finished training run."""
-    return Result(**files.read_json(folder / "result.json"))
 
 
 def epochs(lines: Iterable[dict[str, Any]]) -> list[Epoch]:

@@ -53,11 +53,7 @@ class Result(records.Result):
                 title=family, columns=("name", "what it is"), rows=tuple((m.name, m.summary) for m in found)
             )
         if self.presets:
-            yield Table(
-                title="presets",
-                columns=COLUMNS,
-                rows=tuple(_row(preset) for preset in self.presets),
-            )
+            yield Table(title="presets", columns=COLUMNS, rows=tuple(_row(preset) for preset in self.presets))
 
 
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:

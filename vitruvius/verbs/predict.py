@@ -119,14 +119,15 @@ def _classify(model: "Predictor", name: str, pixels: "Tensor", top: int, picture
 
 def _draw_model(folder: runs.RunFolder, model: "Predictor", images: "list[Tensor]") -> tuple[str, str | None]:
     """Draw mean attention distances and, if the model has positions, their similarity; return both paths."""
+    from vitruvius.nn import attention_maps
     from vitruvius.render import figures
     from vitruvius.training import attention_pictures, predictor
 
     distance, positions = folder.path("distance.png"), folder.path("positions.png")
     found = predictor.distances(model, images).tolist()
     figures.write_png(attention_pictures.distance(found, model.net.arch.image), distance)
-    similarity = predictor.position_similarity(model)
-    if similarity is None:
+    if model.net.positions is None:
         return str(distance), None
-    figures.write_png(attention_pictures.positions(similarity.tolist()), positions)
+    similarity = attention_maps.position_similarity(model.net).tolist()
+    figures.write_png(attention_pictures.positions(similarity), positions)
     return str(distance), str(positions)

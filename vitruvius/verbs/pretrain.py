@@ -89,9 +89,7 @@ def _notes(config: Config, prepared: "Prepared") -> Iterator[records.Note]:
     from vitruvius.pretraining import pca
 
     data, grid, _, evaluator, _ = prepared
-    train, validation, test = len(data.train), len(data.validation), len(data.test)
-    counts = f"{train:,} training, {validation:,} validation, {test:,} test samples"
-    yield records.Note(text=f"{data.name}: {counts}")
+    yield records.Note(text=f"{data.name}: {data.counts} samples")
     params, models = sum(parameter.numel() for parameter in grid.parameters()), len(grid.cells)
     yield records.Note(text=f"{params:,} parameters in {models:,} autoencoder{'s' * (models > 1)}")
     left_out = f"the probe is left out: {evaluator.no_probe}"
