@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from vitruvius.core import files
 from vitruvius.core.errors import UserError
 from vitruvius.render import text
 from vitruvius.training import results

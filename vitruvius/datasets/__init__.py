@@ -63,7 +63,7 @@ class Dataset:
 
     @property
     def labels(self) -> dict[str, Any]:
-        """Return what a prediction needs besides the weights: class names and normalisation, for model.json."""
+        """Return what a prediction needs besides the weights: class names and normalisation."""
         return {"data": self.name} | {key: list(getattr(self, key)) for key in ("classes", "mean", "std")}
 
     def class_counts(self) -> dict[str, int]:

@@ -44,8 +44,7 @@ def _about_loss(objective: str, losses: Losses, result: Result) -> Iterator[str]
     values = listed(f"{loss:.4g} at latent {latent}" for latent, loss in losses.items())
     yield f"Reconstruction ({objective}): the validation loss is {values}."
     falls = list(losses.values()) == sorted(losses.values(), reverse=True)
-    rises = "It does not fall with every step of the latent size."
-    yield "It falls as the latent size grows." if falls else rises
+    yield f"It {'falls as' if falls else 'does not fall with every step of'} the latent size{' grows' * falls}."
     features, variance = result.features, result.variance
     optimum = {c.latent: c.optimum for c in result.certificates}
     if optimum:
@@ -105,10 +104,10 @@ def _about_other_objectives(accuracies: Accuracies, result: Result) -> Iterator[
     beside = [one for one in result.outcomes if one.latent == best and one.accuracy is not None]
     if len(beside) < 2:
         return
-    losses = ("unknown" if one.val_loss is None else f"{one.val_loss:.4g}" for one in beside)
-    named = (
-        f"{one.objective} {one.accuracy:.1%} (loss {loss})" for one, loss in zip(beside, losses, strict=True)
-    )
+    named = []
+    for one in beside:
+        loss = "unknown" if one.val_loss is None else f"{one.val_loss:.4g}"
+        named.append(f"{one.objective} {one.accuracy:.1%} (loss {loss})")
     yield (
         f"By objective, at latent {best}: {listed(named)}. The losses are those of clean inputs: denoise and "
         "mask minimise the error of answers to corrupted ones, so theirs may be higher though the features "

@@ -51,10 +51,8 @@ class Principal(NamedTuple):
         for part in parts:
             kept_Bk = self.project(part.double(), count)
             centred_BD = part.flatten(1).double().cpu() - self.mean_D
-            samples, error = (
-                samples + len(part),
-                error + float(centred_BD.square().sum() - kept_Bk.square().sum()),
-            )
+            error += float(centred_BD.square().sum() - kept_Bk.square().sum())
+            samples += len(part)
         return error / samples
 
 
@@ -101,11 +99,8 @@ def variance(parts: Iterable[Tensor]) -> float:
 
 def certificates(grid: Grid, train: Batches, validation: Batches, l2: float) -> list[Certificate]:
     """Certify every linear autoencoder of a grid; none where PCA is too large."""
-    linear = [
-        (cell, model)
-        for cell, model in grid.models()
-        if isinstance(model, Autoencoder) and model.activation == "identity"
-    ]
+    plain = ((cell, model) for cell, model in grid.models() if isinstance(model, Autoencoder))
+    linear = [(cell, model) for cell, model in plain if model.activation == "identity"]
     if not linear or too_large(train.x):
         return []
     principal = fit(batches(train))
@@ -123,8 +118,9 @@ def certify(
     plain = cell.objective == "reconstruct" and not train.augment.augments
     penalised = _penalised(model, values, l2, loss) if l2 and plain and len(model.sizes) == 2 else None
     known = plain and (not l2 or penalised is not None)  # deeper ones with a penalty have no closed form here
-    pair = (loss, optimum) if penalised is None else (penalised.objective, penalised.optimum)
-    gap = _relative(*pair, float(values.sum()))
+    reached, best = (loss, optimum) if penalised is None else (penalised.objective, penalised.optimum)
+    variance = float(values.sum())
+    gap = (reached - best) / (best if best > 1e-6 * variance else variance)
     return Certificate(
         **cell._asdict(),
         loss=loss,
@@ -170,15 +166,10 @@ def _loss(model: Autoencoder, parts: Iterable[Tensor]) -> float:
     return error / count
 
 
-def _relative(reached: float, optimum: float, variance: float) -> float:
-    return (reached - optimum) / (optimum if optimum > 1e-6 * variance else variance)
-
-
 def _product(layers: nn.Module) -> Tensor:
     """Multiply a chain of linear layers into one matrix."""
-    matrices = [
-        layer.weight.detach().double().cpu() for layer in layers.modules() if isinstance(layer, nn.Linear)
-    ]
+    linear = (layer for layer in layers.modules() if isinstance(layer, nn.Linear))
+    matrices = (layer.weight.detach().double().cpu() for layer in linear)
     return reduce(lambda product, matrix: matrix @ product, matrices)
 
 

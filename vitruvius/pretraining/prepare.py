@@ -38,12 +38,8 @@ def prepare(config: Pretraining) -> Prepared:
         part = -(-config.batch // config.accumulate)
         arch = config.resolve(data, part, labelled=False, pooling="mean")
     threads = device.set_threads(config.threads or _threads(config, data))
-    where = device.choose_device(config.device)
-    parts = (
-        autoencoders.dense(config, data.train.x[0].numel())
-        if arch is None
-        else autoencoders.vit(config, arch)
-    )
+    where, features = device.choose_device(config.device), data.train.x[0].numel()
+    parts = autoencoders.vit(config, arch) if arch else autoencoders.dense(config, features)
     dtype = torch.float64 if config.precision == "float64" else torch.float32
     grid = Grid(parts, len(data.train), config.batch).to(where, dtype)
     evaluator = evaluate.evaluator(config, data, dtype=dtype, device=where)
@@ -58,9 +54,8 @@ def _load(config: Pretraining) -> Dataset:
     for name in Augment.model_fields:
         value = getattr(config, name)
         if value and len(data.shape) != 3:
-            raise UserError(
-                f"--{name} {value}: {data.name} has no images, its samples have shape {data.shape}"
-            )
+            why = f"{data.name} has no images, its samples have shape {data.shape}"
+            raise UserError(f"--{name} {value}: {why}")
     return data
 
 

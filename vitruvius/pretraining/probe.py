@@ -9,7 +9,7 @@ import math
 import statistics
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -102,9 +102,9 @@ def score(name: str, size: int, encode: Encode, data: Dataset, config: ProbeChoi
 
 def protocol(config: ProbeChoice, data: Dataset) -> str:
     """Describe in a sentence how features are probed."""
+    objective = f"mean cross-entropy + {config.l2:g}/2 |W|^2 with a free bias"
     how = {
-        "lbfgs": f"lbfgs, mean cross-entropy + {config.l2:g}/2 |W|^2 with a free bias, "
-        "to a gradient norm of 1e-6",
+        "lbfgs": f"lbfgs, {objective}, to a gradient norm of 1e-6",
         "adam": "adam at 0.001, batches of 200, 50 epochs (1,000 on up to 200 labels)",
         "knn": "20 nearest neighbours by cosine, weighed by exp(cosine / 0.07)",
     }[config.method]
@@ -147,23 +147,17 @@ def draw(y: Tensor, labels: int | str, seed: int, number: int = 0) -> Tensor:
     kept = torch.tensor(order[:labels])
     if int(y[kept].bincount().count_nonzero()) < 2:
         counts = ", ".join(map(str, y.bincount().tolist()))
-        raise UserError(
-            f"--labels {labels:,}: all of one class, the classes have {counts} samples; ask for more labels"
-        )
+        why = f"all of one class, the classes have {counts} samples; ask for more labels"
+        raise UserError(f"--labels {labels:,}: {why}")
     return kept
 
 
 def lbfgs(train: Labelled, classes: int, l2: float = 1e-3) -> Linear:
     """Minimise the penalised cross-entropy by L-BFGS."""
     problem = _Penalised(train, classes, l2)
-    optimiser = torch.optim.LBFGS(
-        [problem.u_Ks],
-        max_iter=5,
-        history_size=20,
-        tolerance_grad=0,
-        tolerance_change=0,
-        line_search_fn="strong_wolfe",
-    )
+    never: dict[str, Any] = {"tolerance_grad": 0, "tolerance_change": 0}  # the loop below says when to stop
+    search = {"max_iter": 5, "history_size": 20, "line_search_fn": "strong_wolfe", **never}
+    optimiser = torch.optim.LBFGS([problem.u_Ks], **search)
     for _ in range(MOST_ROUNDS):
         optimiser.step(problem)  # type: ignore[no-untyped-call]
         problem()  # the last point that a line search looks at is not always the one it takes

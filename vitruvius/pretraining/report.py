@@ -33,16 +33,14 @@ def write(
 def curves(epochs: Sequence[Points]) -> dict[str, Figure]:
     """Plot validation loss and probe accuracy by epoch: a panel per objective, a curve per latent size."""
     found: dict[str, Figure] = {}
-    for name, field, label, scale in (
-        ("loss", "val_loss", "Validation loss", 1.0),
-        ("accuracy", "accuracy", "Probe accuracy in %", 100.0),
-    ):
+    loss = ("loss", "val_loss", "Validation loss", 1.0)
+    for name, field, label, scale in (loss, ("accuracy", "accuracy", "Probe accuracy in %", 100.0)):
         panels = []
         for objective, latents in kinds(epochs[0].points).items():
             series = [curve(epochs, field, objective, latent, scale) for latent in latents]
-            series = [one for one in series if one.y]
-            if series:
-                panels.append(Lines(title=objective, series=tuple(series), x_label="epoch", y_label=label))
+            drawn = tuple(one for one in series if one.y)
+            if drawn:
+                panels.append(Lines(title=objective, series=drawn, x_label="epoch", y_label=label))
         if panels:
             title = f"{label} by latent size: mean and range over the repeats"
             found[name] = Panels(title=title, figures=tuple(panels), columns=1)
@@ -51,10 +49,8 @@ def curves(epochs: Sequence[Points]) -> dict[str, Figure]:
 
 def curve(epochs: Sequence[Points], field: str, objective: str, latent: int, scale: float) -> Series:
     """Return the mean over the repeats after every epoch, in a band from the smallest to the largest."""
-    values = {
-        epoch.epoch: [scale * value for value in epoch.values(field, objective, latent)] for epoch in epochs
-    }
-    known = {epoch: found for epoch, found in values.items() if found}
+    values = {epoch.epoch: epoch.values(field, objective, latent) for epoch in epochs}
+    known = {epoch: [scale * value for value in found] for epoch, found in values.items() if found}
     return Series(
         name=f"latent {latent}",
         x=tuple(known),
@@ -68,32 +64,24 @@ def angles(certificates: Sequence[Certificate]) -> dict[str, Figure]:
     """Plot the principal angles between each learned subspace and that of PCA, for the first repeat."""
     panels = []
     for objective in kinds(certificates):
-        series = [
-            Series(
-                name=f"latent {c.latent} (eigengap {c.eigengap:.1%})",
-                x=tuple(range(1, len(c.angles) + 1)),
-                y=c.angles,
-            )
-            for c in certificates
-            if c.objective == objective and c.repeat == 0 and c.angles
-        ]
+        series = []
+        for c in certificates:
+            if c.objective == objective and c.repeat == 0 and c.angles:
+                name, numbers = f"latent {c.latent} (eigengap {c.eigengap:.1%})", range(1, len(c.angles) + 1)
+                series.append(Series(name=name, x=tuple(numbers), y=c.angles))
         if series:
             labels = {"x_label": "number of the angle", "y_label": "degrees"}
             panels.append(Lines(title=objective, series=tuple(series), **labels))
-    title = (
-        "Principal angles between the learned subspace and PCA; where the eigengap is small they mean little"
-    )
+    title = "Principal angles between the learned subspace and PCA"
+    title += "; where the eigengap is small they mean little"
     return {"angles": Panels(title=title, figures=tuple(panels), columns=1)} if panels else {}
 
 
 def reconstructions(rows: Rows) -> Pictures:
     """Show inputs, what the model sees of them, and its output."""
-    return Pictures(
-        title="Input, what the model sees in training, and its answer",
-        rows=tuple(name for name, _ in rows),
-        columns=(),
-        pixels=tuple(tuple(images) for _, images in rows),
-    )
+    names, pixels = tuple(name for name, _ in rows), tuple(tuple(images) for _, images in rows)
+    title = "Input, what the model sees in training, and its answer"
+    return Pictures(title=title, rows=names, columns=(), pixels=pixels)
 
 
 def probe_bars(result: ProbeResult) -> Bars:
@@ -205,10 +193,8 @@ def _verdicts(certificates: Sequence[Certificate]) -> Iterable[Block]:
     elif known:
         yield Text(text="All trainings of reconstruct are within 0.5 % of the optimum.", style="good")
     if len(known) < len(certificates):
-        text = (
-            "The others minimise another error (of corrupted or shifted inputs, or with a penalty that has "
-        )
-        text += "no closed form here); their gap to PCA is what they pay for it."
+        text = "The others minimise another error (of corrupted or shifted inputs, or with a penalty"
+        text += " that has no closed form here); their gap to PCA is what they pay for it."
         yield Text(text=text, style="note")
 
 
@@ -220,12 +206,13 @@ def _penalised_tables(certificates: Sequence[Certificate], most: int | None = No
         if found is None or c.repeat:
             continue
         rows = zip(found.closed_form, found.encoder, found.decoder, strict=False)
-        tables.append(
-            Table(
-                title=f"Singular values at latent {c.latent}: the penalised objective is "
-                f"{found.objective:.6g}, its closed-form optimum {found.optimum:.6g}",
-                columns=("", "closed form", "encoder", "decoder"),
-                rows=tuple((number, *row) for number, row in enumerate(rows, 1))[:most],
-            )
+        numbered = tuple((number, *row) for number, row in enumerate(rows, 1))[:most]
+        values = (
+            f"the penalised objective is {found.objective:.6g}, its closed-form optimum {found.optimum:.6g}"
         )
+        title, columns = (
+            f"Singular values at latent {c.latent}: {values}",
+            ("", "closed form", "encoder", "decoder"),
+        )
+        tables.append(Table(title=title, columns=columns, rows=numbered))
     return tables

@@ -48,7 +48,7 @@ def write(folder: Path, job: Job, best: dict[str, Tensor]) -> None:
 
 
 def read(folder: Path, job: Job) -> tuple[dict[str, Tensor], list[str]]:
-    """Restore the newest checkpoint that verifies, if any; return the best weights and faults of newer ones."""
+    """Restore the newest checkpoint that verifies; return the best weights and the faults of newer ones."""
     faults: list[str] = []
     for stem in reversed(_stems(folder)):
         try:

@@ -76,8 +76,8 @@ def keys_and_values(title: str, fields: Mapping[str, Any]) -> Table:
 def card(arch: str, source: str, tables: Iterable[Block]) -> list[Block]:
     """Return the model card: the weights, their training data, how good they are, how to use them."""
     trained = (
-        f"Trained by `vitruvius train` on {source or 'the data named below'}. The weights (model.safetensors) "
-        "are those of the best validation epoch; the test images were read once, at the end."
+        f"Trained by `vitruvius train` on {source or 'the data named below'}. The weights (model.safetensors)"
+        " are those of the best validation epoch; the test images were read once, at the end."
     )
     return [
         Text(text=f"A Vision Transformer ({arch}) for image classification", style="title"),

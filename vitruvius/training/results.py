@@ -39,6 +39,10 @@ class Epoch(records.Record):
     grad_norm: float
     timing: Timing
 
+    def row(self) -> dict[str, Any]:
+        """Return a row of log.csv."""
+        return {**self.model_dump(exclude={"timing"}), **self.timing.model_dump()}
+
     def view(self) -> Iterable[Block]:
         text = f"epoch {self.epoch:>3}  loss {self.train_loss:.4f}"
         text += "" if self.val_loss is None else f"  validation loss {self.val_loss:.4f}"

@@ -58,8 +58,7 @@ def run_job(folder: RunFolder, job: Job, environment: Environment, allow_inexact
         if isinstance(record, Epoch) and distributed.rank() == 0:
             folder.keep(record)
             epochs.append(record)
-            rows = [{**one.model_dump(exclude={"timing"}), **one.timing.model_dump()} for one in epochs]
-            files.write(folder.path("log.csv"), files.csv_text(rows))
+            files.write(folder.path("log.csv"), files.csv_text([epoch.row() for epoch in epochs]))
         yield record
     if not best:  # the time limit stopped the run within the first epoch
         job.keep_best(job)

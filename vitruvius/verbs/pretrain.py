@@ -61,8 +61,8 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
                 folder.keep(record)
             yield record
         epochs = read_points(folder.records())
-        inexact = environment.get("inexact", False)
-        result = evaluate.result(config, data, job, evaluator, epochs, str(folder.folder), inexact)
+        more = {"run": str(folder.folder), "inexact": environment.get("inexact", False)}
+        result = evaluate.result(config, data, job, evaluator, epochs, **more)
         folder.keep(result)
         _write(folder, config, prepared, result, epochs)
         folder.seal(environment)
