@@ -12,14 +12,13 @@ from typing import NamedTuple
 from vitruvius.arch.arch import Arch, Layer
 from vitruvius.core.errors import UserError
 
-FLOAT = 4
-"""Bytes of a float32."""
+FLOAT = 4  # bytes of a float32
 PAIRWISE_TOKENS = 64
 """Up to this many tokens, softmax and quadratic attention are faster if they store their weights."""
 SHARING_HEADS = 8
 """Heads whose features quadratic attention computes in the same calls."""
 UNKNOWN_MEMORY = 2**40
-"""Bytes of memory assumed where the system does not tell."""
+"""Bytes assumed where the system does not tell: refuse nothing that a large server could hold."""
 TRAINING_COPIES = 4
 """Weights, gradients and the two moments of AdamW."""
 
@@ -71,8 +70,7 @@ def cost(arch: Arch) -> Cost:
     892938
     """
     found = parts(arch)
-    params = sum(part.params for part in found)
-    macs = sum(part.macs for part in found)
+    params, macs = sum(part.params for part in found), sum(part.macs for part in found)
     return Cost(params, macs, FLOAT * params, activation_bytes(arch))
 
 
@@ -128,21 +126,15 @@ def refuse_if_too_big(arch: Arch, batch: int = 0) -> None:
     have = memory_bytes()
     if need > 0.9 * have:
         what = f"training it with batch {batch}" if batch else "its weights"
-        raise UserError(
-            f"a network of {found.params:,} parameters does not fit: {what} needs about "
-            f"{need / 2**30:,.1f} GiB, this machine has {have / 2**30:,.1f} GiB"
-        )
+        sizes = f"{need / 2**30:,.1f} GiB, this machine has {have / 2**30:,.1f} GiB"
+        raise UserError(f"a network of {found.params:,} parameters does not fit: {what} needs about {sizes}")
 
 
 def memory_bytes() -> int:
     """Return the memory that this process may use: the machine's, or the limit of its container."""
     try:
         machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (
-        AttributeError,
-        ValueError,
-        OSError,
-    ):  # Windows has no sysconf: refuse nothing that a large server could hold
+    except (AttributeError, ValueError, OSError):  # Windows has no sysconf
         machine = UNKNOWN_MEMORY
     for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         try:

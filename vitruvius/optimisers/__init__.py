@@ -38,9 +38,8 @@ def build(name: str, model: "nn.Module", lr: float, weight_decay: float) -> "opt
     except Exception as error:
         raise UserError(f"optimiser '{name}': {type(error).__name__}: {error}") from error
     if not isinstance(optimiser, Optimizer):
-        raise UserError(
-            f"optimiser '{name}': it returns {type(optimiser).__name__}, not a torch.optim.Optimizer"
-        )
+        kind = type(optimiser).__name__
+        raise UserError(f"optimiser '{name}': it returns {kind}, not a torch.optim.Optimizer")
     return optimiser
 
 

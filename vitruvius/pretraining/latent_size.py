@@ -44,7 +44,8 @@ def _about_loss(objective: str, losses: Losses, result: Result) -> Iterator[str]
     values = listed(f"{loss:.4g} at latent {latent}" for latent, loss in losses.items())
     yield f"Reconstruction ({objective}): the validation loss is {values}."
     falls = list(losses.values()) == sorted(losses.values(), reverse=True)
-    yield f"It {'falls as' if falls else 'does not fall with every step of'} the latent size{' grows' * falls}."
+    end = "falls as the latent size grows" if falls else "does not fall with every step of the latent size"
+    yield f"It {end}."
     features, variance = result.features, result.variance
     optimum = {c.latent: c.optimum for c in result.certificates}
     if optimum:

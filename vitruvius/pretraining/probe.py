@@ -8,7 +8,6 @@ without the penalty separable features have no optimum. `adam` is the protocol o
 import math
 import statistics
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import torch
@@ -19,7 +18,7 @@ from vitruvius.core.errors import UserError
 from vitruvius.datasets import Dataset, stratified_order
 from vitruvius.pretraining.results import FeatureScore
 from vitruvius.pretraining.settings import ProbeChoice
-from vitruvius.training import seeds
+from vitruvius.training import device, seeds
 from vitruvius.training.batches import Batches
 from vitruvius.training.loop import EVALUATION_BATCH
 
@@ -69,7 +68,8 @@ def probe(
     """Fit a probe to some samples and measure its accuracy on others."""
     if method == "knn":
         return Score(_accuracy(nearest(train, test.x, classes), test.y))
-    with _threads_for(train.x.numel()):
+    # Products of microseconds lose more by sharing than they win.
+    with device.threads(1 if train.x.numel() < WORTH_SHARING else 0):
         fitted = lbfgs(train, classes, l2) if method == "lbfgs" else adam(train, classes, seed)
     return Score(_accuracy(fitted.classes(test.x), test.y), fitted.gradient)
 
@@ -112,17 +112,6 @@ def protocol(config: ProbeChoice, data: Dataset) -> str:
     drawn = "all" if config.labels == "all" else f"{config.draws} draws, classes in proportion, of"
     counted = f"counted on the {len(getattr(data, config.on)):,} {config.on} samples"
     return f"{how}; {drawn} {labels:,} training labels, {counted}"
-
-
-@contextmanager
-def _threads_for(entries: int) -> Iterator[None]:
-    """Use one thread for small features: products of microseconds lose more by sharing than they win."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1 if entries < WORTH_SHARING else before)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def features(encode: Encode, split: Batches) -> Tensor:

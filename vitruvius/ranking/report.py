@@ -70,33 +70,21 @@ def networks(result: Result, shown: Sequence[str], most: int) -> Table:
 
 def evaluations(column: str, evaluation: Mapping[str, Evaluation]) -> Table:
     """A row per score: how well it orders the networks; narrow enough for 100 columns."""
-    count = next(iter(evaluation.values())).archs
-    if not count:
-        known = f"too few accuracies of {column} are known" if column else "accuracies are not known"
-        return Table(
-            title=f"What the scores count ({known})",
-            columns=("score", "tau with params", "with depth", "between seeds"),
-            rows=tuple(
-                (name, short(e.kendall_with_params), short(e.kendall_with_depth), short(e.seed_agreement))
-                for name, e in evaluation.items()
-            ),
-        )
-    return Table(
-        title=f"What the scores are worth{f' for {column}' if column else ''} ({count} accuracies)",
-        columns=("score", "tau [95 %]", "rho", "within size, pairs", "params", "seeds", "regret 1 / 5"),
-        rows=tuple(
-            (
-                name,
-                interval(e.kendall),
-                short(e.spearman.value),
-                within(e.kendall_within_size),
-                short(e.kendall_with_params),
-                short(e.seed_agreement),
-                f"{e.regret_at_1:.1f} / {e.regret_at_5:.1f}",
-            )
-            for name, e in evaluation.items()
-        ),
-    )
+    count, rows = next(iter(evaluation.values())).archs, []
+    for name, e in evaluation.items():
+        params, depth, seeds = map(short, (e.kendall_with_params, e.kendall_with_depth, e.seed_agreement))
+        if count:
+            taus = interval(e.kendall), short(e.spearman.value), within(e.kendall_within_size)
+            rows.append((name, *taus, params, seeds, f"{e.regret_at_1:.1f} / {e.regret_at_5:.1f}"))
+        else:
+            rows.append((name, params, depth, seeds))
+    if count:
+        title = f"What the scores are worth{f' for {column}' if column else ''} ({count} accuracies)"
+        columns = ("score", "tau [95 %]", "rho", "within size, pairs", "params", "seeds", "regret 1 / 5")
+        return Table(title=title, columns=columns, rows=tuple(rows))
+    known = f"too few accuracies of {column} are known" if column else "accuracies are not known"
+    columns = ("score", "tau with params", "with depth", "between seeds")
+    return Table(title=f"What the scores count ({known})", columns=columns, rows=tuple(rows))
 
 
 def short(value: float | None) -> str:
@@ -114,9 +102,7 @@ def interval(found: Interval) -> str:
     >>> interval(Interval(value=0.523, low=-0.1, high=0.68))
     '.52 [-.10 .68]'
     """
-    if found.value is None:
-        return "-"
-    return f"{short(found.value)} [{short(found.low)} {short(found.high)}]"
+    return "-" if found.value is None else f"{short(found.value)} [{short(found.low)} {short(found.high)}]"
 
 
 def within(found: IntervalWithinSize) -> str:
@@ -148,12 +134,8 @@ def remarks(result: Result) -> Iterator[Text]:
         tau, within_size = interval(ceiling.kendall), within(ceiling.kendall_within_size)
         text = f"noise ceiling: two trainings of the same networks agree with tau {tau}, within size "
         yield Text(text=f"{text}{within_size} pairs; no score can be judged beyond that", style="note")
-    failed = [
-        f"{row.name}, {proxy}: {score.failed}"
-        for row in result.archs
-        for proxy, score in row.scores.items()
-        if score.failed
-    ]
+    scores = [(f"{row.name}, {proxy}", score) for row in result.archs for proxy, score in row.scores.items()]
+    failed = [f"{name}: {score.failed}" for name, score in scores if score.failed]
     if failed:
         text = f"failed scores, ranked last: {len(failed)}; {_some(failed, '; ', 3)}"
         yield Text(text=text, style="warning")
@@ -190,14 +172,13 @@ def _line(row: Candidate) -> dict[str, Any]:
 
 def panels(result: Result, column: str) -> Panels:
     """A small scatter of each score against accuracy, or against size where no accuracies are known."""
-    figures = tuple(_small(scatter(result, column, proxy)) for proxy in result.proxies)
-    return Panels(title=f"{len(result.archs)} networks on {result.data}", figures=figures, columns=3)
-
-
-def _small(figure: Scatter) -> Scatter:
-    """Label the points of a panel with the networks' names alone if they are few, else not at all."""
-    names = figure.names if len(figure.names) <= LABELLED else ()
-    return figure.model_copy(update={"names": tuple(name.rpartition(": ")[0] for name in names)})
+    figures = []
+    for proxy in result.proxies:
+        figure = scatter(result, column, proxy)
+        shown = figure.names if len(figure.names) <= LABELLED else ()
+        names = tuple(name.rpartition(": ")[0] for name in shown)
+        figures.append(figure.model_copy(update={"names": names}))
+    return Panels(title=f"{len(result.archs)} networks on {result.data}", figures=tuple(figures), columns=3)
 
 
 def scatter(result: Result, column: str, proxy: str) -> Scatter:
@@ -245,13 +226,12 @@ def page(result: Result) -> str:
 
 def _details(evaluation: Mapping[str, Evaluation]) -> Table:
     """The statistics that the terminal leaves out."""
-    return Table(
-        columns=("score", "Spearman [95 %]", "tau with depth", "regret at 1", "regret at 5", "verdict"),
-        rows=tuple(
-            (name, interval(e.spearman), short(e.kendall_with_depth), e.regret_at_1, e.regret_at_5, e.verdict)
-            for name, e in evaluation.items()
-        ),
+    columns = ("score", "Spearman [95 %]", "tau with depth", "regret at 1", "regret at 5", "verdict")
+    rows = (
+        (name, interval(e.spearman), short(e.kendall_with_depth), e.regret_at_1, e.regret_at_5, e.verdict)
+        for name, e in evaluation.items()
     )
+    return Table(columns=columns, rows=tuple(rows))
 
 
 def _some(items: Sequence[str], between: str, most: int = SHOWN_NAMES) -> str:

@@ -81,14 +81,11 @@ class Scoring:
     @cached_property
     def tasks(self) -> dict[str, Task]:
         """Each network with each seed, by the content hash of everything its scores depend on."""
-        code = {
-            "proxies": {name: _file_hash(location) for name, location in self.shared.proxies.items()},
-            "code": {
-                family: files.folder_hashes(plugins.PACKAGE / family)
-                for family in ("kernels", "nn", "proxies")
-            },
-            "torch": torch.__version__,
+        hashes = {name: _file_hash(location) for name, location in self.shared.proxies.items()}
+        families = {
+            name: files.folder_hashes(plugins.PACKAGE / name) for name in ("kernels", "nn", "proxies")
         }
+        code = {"proxies": hashes, "code": families, "torch": torch.__version__}
         described = [_as_json(network) for network in self.networks]
         found = {}
         for seed, batch in self.shared.batches.items():
@@ -168,9 +165,7 @@ def score_table(scoring: Scoring, done: Mapping[str, Scored]) -> dict[str, list[
     }
 
 
-@cache
-def _proxy(location: str) -> proxies.Proxy:
-    return proxies.get(location)
+_proxy = cache(proxies.get)
 
 
 def _model(task: Task, batch: int) -> nn.Module:

@@ -6,7 +6,7 @@ Top-level imports are free of torch, so that a finished run is shown again at on
 import dataclasses
 import re
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,8 +16,7 @@ from vitruvius.core.config import Flags, changed
 from vitruvius.core.errors import Interrupted, UserError
 from vitruvius.core.runs import RunFolder
 from vitruvius.core.signals import StopRequest
-from vitruvius.ranking import accuracies
-from vitruvius.ranking.results import Result
+from vitruvius.ranking.results import ONLY, NoiseCeiling, Result
 from vitruvius.ranking.settings import RankConfig
 
 if TYPE_CHECKING:
@@ -74,7 +73,9 @@ def prepare(config: RankConfig) -> Prepared:
     from vitruvius.ranking import candidates, score
     from vitruvius.training.batches import require_classes
 
-    accuracies.refuse_bad(config)
+    for column, table in _accuracy_columns(config).items():
+        tables.refuse_bad_accuracies(table, column)
+    _noise_ceiling(config)
     proxies = score.locate_proxies(config.proxies)
     data = config.load(config.seed)
     require_classes(data)
@@ -113,13 +114,13 @@ def finish(
     from vitruvius.ranking import report, score, verdict
 
     table = score.score_table(prepared.scoring, done)
-    known = accuracies.read(config, len(prepared.names))
+    known = _accuracies(config, len(prepared.names))
     ranked = verdict.candidates(prepared.names, prepared.scoring.networks, table, known)
     result = Result(
         archs=verdict.in_order(ranked),
         evaluation={column: verdict.evaluate(table, ranked, column, config.seed) for column in known},
         best={proxy: verdict.best(prepared.names, rows) for proxy, rows in table.items()},
-        noise_ceiling=accuracies.noise_ceiling(config),
+        noise_ceiling=_noise_ceiling(config),
         data=prepared.data,
         seconds=round(time.monotonic() - began, 2),
         run=str(folder.folder),
@@ -129,3 +130,30 @@ def finish(
     report.write(folder.folder, result)
     folder.seal(prepared.environment)
     return result
+
+
+def _accuracy_columns(config: RankConfig) -> dict[str, Path]:
+    """Return the accuracy columns that evaluate the scores, which never see them; each with its table."""
+    table = tables.file(config.archs)
+    if table is None and config.accuracy is not None:
+        raise UserError(f"--accuracy {config.accuracy}: only a table of networks has accuracies")
+    return dict.fromkeys(tables.columns(table, config.accuracy), table) if table else {}
+
+
+def _accuracies(config: RankConfig, count: int) -> dict[str, Sequence[float | None]]:
+    """Return the accuracies of the `count` networks by column; call it after the last score is on disk."""
+    found = {column: tables.accuracies(table, column) for column, table in _accuracy_columns(config).items()}
+    if len(found) > 1:
+        return {**found}
+    return {ONLY: next(iter(found.values()), (None,) * count)}
+
+
+def _noise_ceiling(config: RankConfig) -> NoiseCeiling | None:
+    """Return the noise ceiling that the table records beside its accuracies, if it does."""
+    table = tables.file(config.archs)
+    found = tables.about(table, "noise_ceiling") if table else None
+    try:
+        ceiling = None if found is None else NoiseCeiling(**found)
+    except (TypeError, UserError) as error:
+        raise UserError(f"{table}: noise_ceiling: {error}") from None
+    return ceiling if _accuracy_columns(config) else None

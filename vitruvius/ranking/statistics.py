@@ -57,7 +57,7 @@ def within_size(
     if pairs < ENOUGH_PAIRS:
         return IntervalWithinSize(pairs=pairs)
     found = interval(_ratio(_quadratic_form(agree_nn, weights_Rn), _quadratic_form(compared, weights_Rn)))
-    return IntervalWithinSize(value=found.value, low=found.low, high=found.high, pairs=pairs)
+    return IntervalWithinSize(**found.model_dump(), pairs=pairs)
 
 
 def similar_size(params_n: ArrayLike) -> Floats:
@@ -66,8 +66,7 @@ def similar_size(params_n: ArrayLike) -> Floats:
     An unknown count is NaN and similar to none.
     """
     params = np.asarray(params_n, dtype=float)
-    limit_nn = CLOSE * np.minimum.outer(params, params)
-    return (np.maximum.outer(params, params) <= limit_nn).astype(float)
+    return (np.maximum.outer(params, params) <= CLOSE * np.minimum.outer(params, params)).astype(float)
 
 
 def interval(values_R: Floats) -> Interval:
@@ -102,16 +101,13 @@ def regret(scores_n: ArrayLike, accuracies_n: ArrayLike, top: int) -> float:
     Networks tied for the last rank are taken in random order, and the expectation is returned: the best of
     $r$ out of $m$ is the j-th best (from 0) with probability $\binom{m-1-j}{r-1} / \binom{m}{r}$.
     """
-    accuracy = np.asarray(accuracies_n, dtype=float)
-    score = np.asarray(scores_n, dtype=float)
+    accuracy, score = (np.asarray(values, dtype=float) for values in (accuracies_n, scores_n))
     last = np.sort(score)[::-1][min(top, len(score)) - 1]
     sure = accuracy[score > last].max(initial=-math.inf)
     tied = np.sort(accuracy[score == last])[::-1]
     m, r = len(tied), min(top, len(score)) - int((score > last).sum())
-    expected = sum(math.comb(m - 1 - j, r - 1) * max(sure, best) for j, best in enumerate(tied)) / math.comb(
-        m, r
-    )
-    return max(0.0, 100 * float(accuracy.max() - expected))
+    total = sum(math.comb(m - 1 - j, r - 1) * max(sure, best) for j, best in enumerate(tied))
+    return max(0.0, 100 * float(accuracy.max() - total / math.comb(m, r)))
 
 
 def mean(scores_nS: Floats) -> Floats:
@@ -130,17 +126,14 @@ def tied_with_best(scores_nS: Floats) -> list[int]:
 
     With one seed there is no standard error: nothing can be told apart, and every network is returned.
     """
-    seeds = scores_nS.shape[1]
-    means = mean(scores_nS)
+    seeds, means = scores_nS.shape[1], mean(scores_nS)
     order = np.argsort(-means, kind="stable")
     finite = [int(index) for index in order if math.isfinite(means[index])]
     if seeds < 2 or not finite:
         return finite
     behind_nS = scores_nS[finite[0]] - scores_nS[finite]
-    error_n = standard_deviation(behind_nS) / math.sqrt(seeds)
-    return [
-        index for index, gap, error in zip(finite, mean(behind_nS), error_n, strict=True) if gap <= 2 * error
-    ]
+    is_tied = mean(behind_nS) <= 2 * (standard_deviation(behind_nS) / math.sqrt(seeds))
+    return [index for index, tied in zip(finite, is_tied, strict=True) if tied]
 
 
 def noise_ceiling(pairs: Sequence[Sequence[float]], params: Sequence[int], seed: int = 0) -> NoiseCeiling:

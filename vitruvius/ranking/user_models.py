@@ -53,9 +53,7 @@ class ModelStream:
     """One iteration over the networks of a user's function, with random generators of its own."""
 
     def __init__(self, source: str, seed: int) -> None:
-        self.source = source
-        self.yielded = 0
-        self.state = _first_state(seed)
+        self.source, self.yielded, self.state = source, 0, _first_state(seed)
         function = plugins.function("models", source)
         self.made = self._isolated(lambda: iter(function()))
 
@@ -63,9 +61,8 @@ class ModelStream:
         while (item := self._isolated(lambda: next(self.made, None))) is not None:
             self.yielded += 1
             if not isinstance(item, tuple) or len(item) != 2 or not isinstance(item[1], nn.Module):
-                raise UserError(
-                    f"{self.source}: item {self.yielded} is no pair of a name and a module: {item!r:.60}"
-                )
+                fault = f"is no pair of a name and a module: {item!r:.60}"
+                raise UserError(f"{self.source}: item {self.yielded} {fault}")
             yield str(item[0]), item[1]
 
     def _isolated(self, step: Any) -> Any:

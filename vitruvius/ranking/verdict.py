@@ -23,6 +23,8 @@ CONSTANT = "no signal: all scores are equal"
 EQUAL = "no signal: all accuracies are equal"
 UNKNOWN = "not judged: fewer than three accuracies are known"
 FEWEST = 3
+Evaluations = dict[str, Evaluation]
+"""By score."""
 LARGEST = 4_000
 """The bootstrap looks at every pair: of more networks, a random sample of this many is evaluated."""
 
@@ -58,8 +60,8 @@ def candidates(
         scores = {proxy: _mean_score(rows[index]) for proxy, rows in table.items()}
         rank = {proxy: ranks_n[index] for proxy, ranks_n in ranks.items()}
         accuracy = {column: values[index] for column, values in accuracies.items()}
-        sizes = _size(network, scores)
-        found.append(Candidate(name=name, **sizes, scores=scores, rank=rank, accuracy=accuracy))
+        fields = {"scores": scores, "rank": rank, "accuracy": accuracy}
+        found.append(Candidate(name=name, **_size(network, scores), **fields))
     return found
 
 
@@ -73,9 +75,7 @@ def best(names: Sequence[str], rows: Sequence[Sequence[Score]]) -> tuple[str, ..
     return tuple(names[index] for index in statistics.tied_with_best(matrix(rows)))
 
 
-def evaluate(
-    table: ScoreTable, candidates: Sequence[Candidate], column: str, seed: int = 0
-) -> dict[str, Evaluation]:
+def evaluate(table: ScoreTable, candidates: Sequence[Candidate], column: str, seed: int = 0) -> Evaluations:
     """Evaluate each score by a column of accuracies."""
     scores = {proxy: matrix(rows) for proxy, rows in table.items()}
     accuracies = [candidate.accuracy[column] for candidate in candidates]
@@ -85,7 +85,7 @@ def evaluate(
 
 def evaluate_scores(
     scores: Mapping[str, Floats], sizes: Sizes, accuracies: Sequence[float | None], seed: int = 0
-) -> dict[str, Evaluation]:
+) -> Evaluations:
     """Evaluate scores (n, S); all share the same resamples, so that their differences are paired."""
     known = _sample([accuracy is not None for accuracy in accuracies], seed)
     if len(known) < FEWEST:

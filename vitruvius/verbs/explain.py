@@ -74,9 +74,8 @@ def _refuse(config: Config, flags: Flags) -> None:
     if config.all and config.lesson:
         raise UserError(f"--all works every lesson: leave '{config.lesson}' out, or --all")
     if (config.question or config.set) and not config.lesson:
-        raise UserError(
-            "--question and --set are numbers for one lesson: name it, as in vitruvius explain multihead"
-        )
+        cure = "name it, as in vitruvius explain multihead"
+        raise UserError(f"--question and --set are numbers for one lesson: {cure}")
     if flags.walk and (not config.lesson or config.out):
         raise UserError("--walk shows one lesson step by step on a terminal: it needs its name and no --out")
 

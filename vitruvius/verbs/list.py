@@ -49,9 +49,8 @@ class Result(records.Result):
 
     def view(self) -> Iterable[Block]:
         for family, found in self.families.items():
-            yield Table(
-                title=family, columns=("name", "what it is"), rows=tuple((m.name, m.summary) for m in found)
-            )
+            rows = tuple((member.name, member.summary) for member in found)
+            yield Table(title=family, columns=("name", "what it is"), rows=rows)
         if self.presets:
             yield Table(title="presets", columns=COLUMNS, rows=tuple(_row(preset) for preset in self.presets))
 
@@ -61,18 +60,15 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     present = [family for family in FAMILIES if (plugins.PACKAGE / family).is_dir()]
     if config.family not in ("all", "presets", *present):
         raise unknown("family", config.family, ["all", "presets", *present])
-    wanted = present if config.family == "all" else [family for family in present if family == config.family]
-    families = {
-        family: tuple(Member(name=m.name, summary=m.summary) for m in plugins.members(family).values())
-        for family in wanted
-    }
-    shown = config.family in ("all", "presets")
-    yield Result(families=families, presets=tuple(map(_preset, tables.presets())) if shown else ())
-
-
-def _preset(name: str) -> Preset:
-    summary, arch = tables.presets()[name]
-    return Preset(name=name, summary=summary, **cost.cost(arch)._asdict())
+    families, presets = {}, []
+    for family in present:
+        if config.family in ("all", family):
+            found = plugins.members(family).values()
+            families[family] = tuple(Member(name=member.name, summary=member.summary) for member in found)
+    if config.family in ("all", "presets"):
+        for name, (summary, arch) in tables.presets().items():
+            presets.append(Preset(name=name, summary=summary, **cost.cost(arch)._asdict()))
+    yield Result(families=families, presets=tuple(presets))
 
 
 def _row(preset: Preset) -> tuple[str | int | float, ...]:

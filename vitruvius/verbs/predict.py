@@ -73,9 +73,8 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     from vitruvius.training import predictor
 
     if not config.run:
-        raise UserError(
-            "which run? vitruvius predict RUN IMAGE... (RUN is a name below runs/train, or a folder)"
-        )
+        usage = "vitruvius predict RUN IMAGE... (RUN is a name below runs/train, or a folder)"
+        raise UserError(f"which run? {usage}")
     source = runs.find(config.run, "train", flags.runs)
     model = predictor.load(source)
     images = [predictor.read_picture(name, model) for name in config.images]
@@ -85,14 +84,8 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
             picture = folder.path(f"{_stem(name, config.images)}-attention.png")
             guesses = tuple(_classify(model, name, pixels, config.top, picture))
             predictions.append(Prediction(image=name, guesses=guesses, attention=str(picture)))
-        distance, positions = _draw_model(folder, model, images)
-        result = Result(
-            predictions=tuple(predictions),
-            model=str(source),
-            run=str(folder.folder),
-            distance=distance,
-            positions=positions,
-        )
+        drawn, run = _draw_model(folder, model, images), str(folder.folder)
+        result = Result(predictions=tuple(predictions), model=str(source), run=run, **drawn)
         folder.keep(result)
         folder.seal(runs.environment())
         yield result
@@ -117,7 +110,7 @@ def _classify(model: "Predictor", name: str, pixels: "Tensor", top: int, picture
         yield Guess(name=label, probability=probability)
 
 
-def _draw_model(folder: runs.RunFolder, model: "Predictor", images: "list[Tensor]") -> tuple[str, str | None]:
+def _draw_model(folder: runs.RunFolder, model: "Predictor", images: "list[Tensor]") -> dict[str, str | None]:
     """Draw mean attention distances and, if the model has positions, their similarity; return both paths."""
     from vitruvius.nn import attention_maps
     from vitruvius.render import figures
@@ -127,7 +120,7 @@ def _draw_model(folder: runs.RunFolder, model: "Predictor", images: "list[Tensor
     found = predictor.distances(model, images).tolist()
     figures.write_png(attention_pictures.distance(found, model.net.arch.image), distance)
     if model.net.positions is None:
-        return str(distance), None
+        return {"distance": str(distance), "positions": None}
     similarity = attention_maps.position_similarity(model.net).tolist()
     figures.write_png(attention_pictures.positions(similarity), positions)
-    return str(distance), str(positions)
+    return {"distance": str(distance), "positions": str(positions)}

@@ -16,14 +16,12 @@ from typing import TYPE_CHECKING, ClassVar
 from vitruvius.core import config, files, records, runs, signals
 from vitruvius.core.config import Flags
 from vitruvius.core.runs import RunFolder
-from vitruvius.pretraining.results import Points, Result, read_points
+from vitruvius.pretraining.results import Points, read_points
+from vitruvius.pretraining.results import Result as Result
 from vitruvius.pretraining.settings import Pretraining
 
 if TYPE_CHECKING:
     from vitruvius.pretraining.prepare import Prepared
-
-
-__all__ = ["Config", "Result", "run"]
 
 
 class Config(config.RunConfig, Pretraining):
@@ -31,9 +29,7 @@ class Config(config.RunConfig, Pretraining):
 
     takes: ClassVar[tuple[str, ...]] = (*config.RunConfig.takes, "allow_inexact")
     changeable: ClassVar[tuple[str, ...]] = ("epochs", "time_limit")
-    short: ClassVar[tuple[str, ...]] = (
-        *("data", "model", "objective", "latent", "hidden", "repeats", "mask", "epochs", "lr", "labels"),
-    )
+    short = ("data", "model", "objective", "latent", "hidden", "repeats", "mask", "epochs", "lr", "labels")
 
 
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:

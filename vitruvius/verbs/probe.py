@@ -8,20 +8,14 @@ vitruvius probe untrained:mlp-256-64 --draws 3
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from vitruvius.core import config, files, records, runs
 from vitruvius.core.config import Flags, Positional
 from vitruvius.core.errors import UserError
-from vitruvius.datasets import DataChoice
+from vitruvius.datasets import DataChoice, Dataset
 from vitruvius.pretraining.results import ProbeResult as Result
 from vitruvius.pretraining.settings import ProbeChoice
 from vitruvius.training.recipe import Threads
-
-if TYPE_CHECKING:
-    from vitruvius.datasets import Dataset
-
-__all__ = ["Config", "Result", "run"]
 
 
 class Config(config.RunConfig, DataChoice, ProbeChoice, Threads):
@@ -79,7 +73,7 @@ def _with_data_of_run(config: Config, flags: Flags) -> tuple[Config, Path | None
     return config.model_copy(update=of_run), folder, recorded["seed"]
 
 
-def _load(config: Config, seed: int) -> "Dataset":
+def _load(config: Config, seed: int) -> Dataset:
     """Load labelled samples of several classes, or refuse them with their counts."""
     from vitruvius.training.batches import require_classes
 
