@@ -40,10 +40,6 @@ class Cost(NamedTuple):
     weight_bytes: int
     activation_bytes: int  # stored by autograd for one image of a training step
 
-    def training_bytes(self, batch: int) -> int:
-        """Return the bytes of a training step: weights, gradients, optimiser state, stored activations."""
-        return TRAINING_COPIES * self.weight_bytes + batch * self.activation_bytes
-
 
 def parts(arch: Arch) -> list[Part]:
     """Return the parts of the network in the order of the forward pass."""
@@ -55,7 +51,11 @@ def parts(arch: Arch) -> list[Part]:
         found.append(Part("class token", (tokens, width), width, 0))
     found.append(Part("positions", (tokens, width), positions, 0))
     for index, layer in enumerate(arch.layers):
-        found.append(_attention_part(arch, layer, f"layer {index} attention"))
+        inner = layer.heads * layer.head_dim
+        biases = 3 * inner * arch.qkv_bias + width * arch.out_bias
+        macs = 4 * tokens * width * inner + attention_macs(arch.kernel, tokens, layer)
+        params = 2 * width + 4 * width * inner + biases
+        found.append(Part(f"layer {index} attention", (tokens, width), params, macs))
         mlp_params = 2 * width + 2 * width * layer.mlp + layer.mlp + width
         found.append(Part(f"layer {index} mlp", (tokens, width), mlp_params, 2 * tokens * width * layer.mlp))
     found.append(Part("norm", (tokens, width), 2 * width, 0))
@@ -122,8 +122,8 @@ def activation_bytes(arch: Arch) -> int:
 def refuse_if_too_big(arch: Arch, batch: int = 0) -> None:
     """Refuse a network that does not fit into memory; without a batch only its weights count."""
     found = cost(arch)
-    need = found.training_bytes(batch) if batch else found.weight_bytes
-    have = memory_bytes()
+    copies, have = TRAINING_COPIES if batch else 1, memory_bytes()
+    need = copies * found.weight_bytes + batch * found.activation_bytes
     if need > 0.9 * have:
         what = f"training it with batch {batch}" if batch else "its weights"
         sizes = f"{need / 2**30:,.1f} GiB, this machine has {have / 2**30:,.1f} GiB"
@@ -156,10 +156,3 @@ def _kept_by_kernel(kernel: str, tokens: int, layer: Layer) -> int:
     if tokens > PAIRWISE_TOKENS:  # fused and recomputing algorithms store nothing per pair
         return rows if kernel == "softmax" else inner + inner // 4
     return pairs if kernel == "softmax" else 3 * pairs
-
-
-def _attention_part(arch: Arch, layer: Layer, name: str) -> Part:
-    width, inner = arch.width, layer.heads * layer.head_dim
-    params = 2 * width + 3 * width * inner + 3 * inner * arch.qkv_bias + inner * width + width * arch.out_bias
-    macs = 4 * arch.tokens * width * inner + attention_macs(arch.kernel, arch.tokens, layer)
-    return Part(name, (arch.tokens, width), params, macs)

@@ -88,7 +88,11 @@ def cifar(
     x, y = (np.concatenate(column) for column in zip(*parts[:-1], strict=True))
     x_test, y_test = parts[-1]
     for part, labels in (("training", y), ("test", y_test)):
-        _check_balance(f"{origin}: the {part} part", labels, len(layout.classes))
+        counts, each = np.bincount(labels, minlength=len(layout.classes)), len(labels) / len(layout.classes)
+        if counts.min() != counts.max():
+            odd = int(np.abs(counts - each).argmax())
+            fault = f"{counts[odd]:,} images of class {odd}, not {int(each):,}"
+            raise UserError(f"{origin}: the {part} part: damaged: {fault}")
     return _samples.dataset(
         *(torch.from_numpy(x), torch.from_numpy(y)),
         Split(torch.from_numpy(x_test), torch.from_numpy(y_test)),
@@ -139,10 +143,3 @@ def _records(where: str, content: bytearray, layout: Layout) -> tuple[NDArray[np
     if labels[record] > last:
         raise UserError(f"{where}: record {record}: label {labels[record]}, labels are 0 to {last}")
     return records[:, layout.label_bytes :].reshape(-1, 3, 32, 32), labels
-
-
-def _check_balance(where: str, labels: NDArray[np.int64], classes: int) -> None:
-    counts, each = np.bincount(labels, minlength=classes), len(labels) / classes
-    if counts.min() != counts.max():
-        odd = int(np.abs(counts - each).argmax())
-        raise UserError(f"{where}: damaged: {counts[odd]:,} images of class {odd}, not {int(each):,}")

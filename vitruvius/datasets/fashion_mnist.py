@@ -60,12 +60,7 @@ def fashion_mnist(
         return _idx.load(MINI, [SHIPPED / f"{name}.gz" for name in _idx.FILES], validation)
     if data_dir is not None or _paths.offline():
         raise _paths.not_found("fashion_mnist", folders, names, "fashion_mnist:mini ships with the package")
-    return _idx.load(FULL, _downloaded(), validation)
-
-
-def _downloaded() -> list[Path]:
-    """Download the four files from the public mirror into the cache and compare them with their checksums."""
     paths = [_paths.cache("fashion_mnist") / f"{name}.gz" for name in _idx.FILES]
     for path, sha256 in zip(paths, FULL.sha256, strict=True):
         _download.fetch(f"{MIRROR}/{path.name}", path, partial(_idx.read, sha256=sha256), _idx.LIMIT)
-    return paths
+    return _idx.load(FULL, paths, validation)

@@ -26,11 +26,10 @@ def answer(result: Result, linear: bool) -> list[Block]:
     if len(sizes) < 2:
         return []
     losses = {one.latent: one.val_loss for one in sizes if one.val_loss is not None}
-    accuracies = {
-        one.latent: (one.accuracy_before, one.accuracy)
-        for one in sizes
-        if one.accuracy_before is not None and one.accuracy is not None
-    }
+    accuracies: Accuracies = {}
+    for one in sizes:
+        if one.accuracy_before is not None and one.accuracy is not None:
+            accuracies[one.latent] = (one.accuracy_before, one.accuracy)
     paragraphs = [_about_loss(objective, losses, result)] if losses else []
     if accuracies:
         paragraphs.append(_about_probe(objective, accuracies, result, linear))

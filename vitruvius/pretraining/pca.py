@@ -72,7 +72,10 @@ def fit(parts: Iterable[Tensor]) -> Principal:
     every = chain([first], parts)
     if first[0].numel() > LARGEST:
         return _fit_few(torch.cat([part.flatten(1).double().cpu() for part in every]))
-    count, total_D, squares_DD = _sums(every)
+    count, total_D, squares_DD = 0, torch.zeros(()).double(), torch.zeros(()).double()
+    for part in every:
+        x_BD = part.flatten(1).double().cpu()
+        count, total_D, squares_DD = count + len(x_BD), total_D + x_BD.sum(0), squares_DD + x_BD.T @ x_BD
     mean_D = total_D / count
     values, vectors = torch.linalg.eigh(squares_DD / count - mean_D[:, None] * mean_D)
     return Principal(mean_D, values.flip(0).clamp(min=0), vectors.flip(1))
@@ -147,15 +150,6 @@ def _penalised(model: Autoencoder, values: Tensor, l2: float, loss: float) -> Pe
         decoder=_singular(decoder_Dk, latent),
         closed_form=tuple(kept_k.sqrt().tolist()),
     )
-
-
-def _sums(parts: Iterable[Tensor]) -> tuple[int, Tensor, Tensor]:
-    """Return the number of samples, their sum, and the sum of their outer products."""
-    count, total, squares = 0, torch.zeros(()).double(), torch.zeros(()).double()
-    for part in parts:
-        x_BD = part.flatten(1).double().cpu()
-        count, total, squares = count + len(x_BD), total + x_BD.sum(0), squares + x_BD.T @ x_BD
-    return count, total, squares
 
 
 def _loss(model: Autoencoder, parts: Iterable[Tensor]) -> float:

@@ -51,13 +51,9 @@ def curve(epochs: Sequence[Points], field: str, objective: str, latent: int, sca
     """Return the mean over the repeats after every epoch, in a band from the smallest to the largest."""
     values = {epoch.epoch: epoch.values(field, objective, latent) for epoch in epochs}
     known = {epoch: [scale * value for value in found] for epoch, found in values.items() if found}
-    return Series(
-        name=f"latent {latent}",
-        x=tuple(known),
-        y=tuple(sum(found) / len(found) for found in known.values()),
-        low=tuple(map(min, known.values())),
-        high=tuple(map(max, known.values())),
-    )
+    means = tuple(sum(found) / len(found) for found in known.values())
+    band = {"low": tuple(map(min, known.values())), "high": tuple(map(max, known.values()))}
+    return Series(name=f"latent {latent}", x=tuple(known), y=means, **band)
 
 
 def angles(certificates: Sequence[Certificate]) -> dict[str, Figure]:
@@ -167,12 +163,10 @@ def _certificate_table(certificates: Sequence[Certificate]) -> Table:
             eigengap = None if worst.eigengap is None else f"{worst.eigengap:.1%}"
             losses = (worst.loss, worst.optimum, f"{worst.gap:.2%}", worst.val_loss, worst.val_optimum)
             rows.append((objective, latent, *losses, angle, eigengap))
+    columns = ("objective", "latent", "training loss", "PCA", "gap", "validation loss", "PCA there")
     return Table(
         title="Linear autoencoders against PCA (the repeat with the largest gap)",
-        columns=(
-            *("objective", "latent", "training loss", "PCA", "gap", "validation loss", "PCA there"),
-            *("largest angle (degrees)", "eigengap"),
-        ),
+        columns=(*columns, "largest angle (degrees)", "eigengap"),
         rows=tuple(rows),
         note="biases are free, so PCA is that of the centred training samples; the gap is relative to its "
         "loss, or to the total variance where that is 0; with a penalty it is that of the penalised "
@@ -207,12 +201,8 @@ def _penalised_tables(certificates: Sequence[Certificate], most: int | None = No
             continue
         rows = zip(found.closed_form, found.encoder, found.decoder, strict=False)
         numbered = tuple((number, *row) for number, row in enumerate(rows, 1))[:most]
-        values = (
-            f"the penalised objective is {found.objective:.6g}, its closed-form optimum {found.optimum:.6g}"
-        )
-        title, columns = (
-            f"Singular values at latent {c.latent}: {values}",
-            ("", "closed form", "encoder", "decoder"),
-        )
+        title = f"Singular values at latent {c.latent}: the penalised objective is {found.objective:.6g}"
+        title += f", its closed-form optimum {found.optimum:.6g}"
+        columns = ("", "closed form", "encoder", "decoder")
         tables.append(Table(title=title, columns=columns, rows=numbered))
     return tables

@@ -82,10 +82,8 @@ class Scoring:
     def tasks(self) -> dict[str, Task]:
         """Each network with each seed, by the content hash of everything its scores depend on."""
         hashes = {name: _file_hash(location) for name, location in self.shared.proxies.items()}
-        families = {
-            name: files.folder_hashes(plugins.PACKAGE / name) for name in ("kernels", "nn", "proxies")
-        }
-        code = {"proxies": hashes, "code": families, "torch": torch.__version__}
+        sources = {name: files.folder_hashes(plugins.PACKAGE / name) for name in ("kernels", "nn", "proxies")}
+        code = {"proxies": hashes, "code": sources, "torch": torch.__version__}
         described = [_as_json(network) for network in self.networks]
         found = {}
         for seed, batch in self.shared.batches.items():

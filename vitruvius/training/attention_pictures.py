@@ -14,10 +14,8 @@ def overlay(name: str, image: Sequence[Grid], heats: Sequence[tuple[str, Grid]])
     """Show an image (channels, rows, columns in 0..1) and beside it the image under each heat map."""
     colours = image if len(image) == 3 else [image[0]] * 3
     plain = [list(zip(*lines, strict=True)) for lines in zip(*colours, strict=True)]
-    columns, pixels = (
-        ("image", *(title for title, _ in heats)),
-        (plain, *(_heated(plain, h) for _, h in heats)),
-    )
+    columns = ("image", *(title for title, _ in heats))
+    pixels = (plain, *(_heated(plain, heat) for _, heat in heats))
     return Pictures(title=f"Where the model looks in {name}", rows=("",), columns=columns, pixels=(pixels,))
 
 
@@ -35,11 +33,11 @@ def distance(values: Grid, side: int) -> Lines:
 def positions(similarity: Grid) -> Pictures:
     """Show, for every patch, a small map of how similar its position embedding is to that of each patch."""
     side = math.isqrt(len(similarity))
-    small = [_signed(row, side) for row in similarity]
+    small, numbers = [_signed(row, side) for row in similarity], range(1, side + 1)
     return Pictures(
         title="Cosine similarity of position embeddings: red alike, blue opposite",
-        rows=tuple(f"row {row + 1}" for row in range(side)),
-        columns=tuple(f"column {column + 1}" for column in range(side)),
+        rows=tuple(f"row {number}" for number in numbers),
+        columns=tuple(f"column {number}" for number in numbers),
         pixels=tuple(tuple(small[side * row : side * (row + 1)]) for row in range(side)),
     )
 

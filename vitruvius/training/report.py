@@ -32,9 +32,8 @@ def write(
 def curves(epochs: Sequence[Epoch]) -> Panels:
     """Plot loss and accuracy of the training and the validation set against the epoch."""
     loss = _lines("Loss", "mean cross-entropy", epochs, "loss", 1)
-    return Panels(
-        title="Training", figures=(loss, _lines("Accuracy", "accuracy in %", epochs, "accuracy", 100))
-    )
+    accuracy = _lines("Accuracy", "accuracy in %", epochs, "accuracy", 100)
+    return Panels(title="Training", figures=(loss, accuracy))
 
 
 def confusion(classes: Sequence[str], counts: Sequence[Sequence[int]]) -> Heatmap:

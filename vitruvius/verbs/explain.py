@@ -60,7 +60,9 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     result: Lessons = work.collect(done) if config.all else done[0] if done else work.listing()
     title = config.lesson or "Lessons"
     if config.out:
-        path = _path(config, "index" if format == "html" else title.lower(), report.ENDINGS[format])
+        path = Path(config.out)
+        if config.all or path.is_dir():  # there the document is called by its title
+            path /= f"{'index' if format == 'html' else title.lower()}{report.ENDINGS[format]}"
         yield records.Note(text=report.write(result, format, title, path))
     elif not live:
         yield Part(blocks=(Text(text=report.document(result, format, title).rstrip("\n")),))
@@ -86,9 +88,3 @@ def _fields(config: Config) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise UserError(f"{config.question}: a question is an object with fields, not {type(given).__name__}")
     return given | settings(config.set)
-
-
-def _path(config: Config, stem: str, ending: str) -> Path:
-    """The file that --out names; in a folder the document is called by its title."""
-    path = Path(config.out)
-    return path / f"{stem}{ending}" if config.all or path.is_dir() else path

@@ -51,8 +51,12 @@ class Result(records.Result):
         for family, found in self.families.items():
             rows = tuple((member.name, member.summary) for member in found)
             yield Table(title=family, columns=("name", "what it is"), rows=rows)
-        if self.presets:
-            yield Table(title="presets", columns=COLUMNS, rows=tuple(_row(preset) for preset in self.presets))
+        presets = []
+        for one in self.presets:
+            sizes = (one.params, one.macs, one.weight_bytes / 2**20, one.activation_bytes / 2**20)
+            presets.append((one.name, *sizes, one.summary))
+        if presets:
+            yield Table(title="presets", columns=COLUMNS, rows=tuple(presets))
 
 
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
@@ -69,9 +73,3 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         for name, (summary, arch) in tables.presets().items():
             presets.append(Preset(name=name, summary=summary, **cost.cost(arch)._asdict()))
     yield Result(families=families, presets=tuple(presets))
-
-
-def _row(preset: Preset) -> tuple[str | int | float, ...]:
-    mib = 2**20
-    weights, kept = preset.weight_bytes / mib, preset.activation_bytes / mib
-    return preset.name, preset.params, preset.macs, weights, kept, preset.summary

@@ -58,11 +58,10 @@ class Result(records.Result):
     positions: str | None
 
     def view(self) -> Iterable[Block]:
-        rows = [
-            ("" if index else prediction.image, guess.name, f"{guess.probability:.2%}")
-            for prediction in self.predictions
-            for index, guess in enumerate(prediction.guesses)
-        ]
+        rows = []
+        for prediction in self.predictions:
+            for index, guess in enumerate(prediction.guesses):
+                rows.append(("" if index else prediction.image, guess.name, f"{guess.probability:.2%}"))
         if rows:
             yield Table(columns=("image", "class", "probability"), rows=tuple(rows))
         yield Text(text=f"pictures: {self.run}", style="note")
@@ -70,7 +69,8 @@ class Result(records.Result):
 
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Classify the images and draw what the model attends to."""
-    from vitruvius.training import predictor
+    from vitruvius.render import figures
+    from vitruvius.training import attention_pictures, predictor
 
     if not config.run:
         usage = "vitruvius predict RUN IMAGE... (RUN is a name below runs/train, or a folder)"
@@ -82,7 +82,10 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         predictions = []
         for name, pixels in zip(config.images, images, strict=True):
             picture = folder.path(f"{_stem(name, config.images)}-attention.png")
-            guesses = tuple(_classify(model, name, pixels, config.top, picture))
+            found, attention = predictor.classify(model, pixels, config.top)
+            heats = [(title, heat.tolist()) for title, heat in attention]
+            figures.write_png(attention_pictures.overlay(name, pixels.tolist(), heats), picture)
+            guesses = tuple(Guess(name=label, probability=probability) for label, probability in found)
             predictions.append(Prediction(image=name, guesses=guesses, attention=str(picture)))
         drawn, run = _draw_model(folder, model, images), str(folder.folder)
         result = Result(predictions=tuple(predictions), model=str(source), run=run, **drawn)
@@ -96,18 +99,6 @@ def _stem(name: str, names: tuple[str, ...]) -> str:
     stem = Path(name).stem
     alike = [other for other in names if Path(other).stem == stem]
     return stem if len(alike) == 1 else f"{stem}-{alike.index(name) + 1}"
-
-
-def _classify(model: "Predictor", name: str, pixels: "Tensor", top: int, picture: Path) -> Iterator[Guess]:
-    """Yield the most probable classes of an image; draw its attention maps."""
-    from vitruvius.render import figures
-    from vitruvius.training import attention_pictures, predictor
-
-    guesses, attention = predictor.classify(model, pixels, top)
-    heats = [(title, heat.tolist()) for title, heat in attention]
-    figures.write_png(attention_pictures.overlay(name, pixels.tolist(), heats), picture)
-    for label, probability in guesses:
-        yield Guess(name=label, probability=probability)
 
 
 def _draw_model(folder: runs.RunFolder, model: "Predictor", images: "list[Tensor]") -> dict[str, str | None]:
