@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from vitruvius.datasets import _archive, _idx, cifar, fashion_mnist
+from vitruvius.datasets import _idx, cifar, fashion_mnist
 
 
 @pytest.fixture(autouse=True)
@@ -87,7 +87,7 @@ def tiny_cifar_archive(
         with tarfile.open(folder / name, "w:gz") as tar:
             tar.add(unpacked, arcname=unpacked.name)
         content = (folder / name).read_bytes()
-        known = _archive.Archive(name, len(content), hashlib.sha256(content).hexdigest())
+        known = cifar.Archive(name, len(content), hashlib.sha256(content).hexdigest())
         monkeypatch.setitem(cifar.LAYOUTS, classes, cifar.LAYOUTS[classes]._replace(archive=known))
         return folder / name
 

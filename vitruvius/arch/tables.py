@@ -46,8 +46,7 @@ def presets() -> dict[str, Preset]:
 def arch(name: str, changes: Settings = (), **from_data: Any) -> Arch:
     """Return the network that `--arch NAME|FILE.json` and `--set field=value` describe.
 
-    `from_data` holds the fields that the data decide (image, channels, classes); a file and `--set` override
-    them.
+    `from_data` holds the fields that the data decide (image, ...); a file and `--set` override them.
     """
     if name.endswith(".json"):
         described = read_json(Path(name))

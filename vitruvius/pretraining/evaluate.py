@@ -96,10 +96,7 @@ def measure_epoch(grid: Grid, epoch: int, evaluator: Evaluator) -> Points:
 def result(
     config: Pretraining, data: Dataset, job: Job, evaluator: Evaluator, epochs: Sequence[Points], **more: Any
 ) -> Result:
-    """Summarise a run from its measurements, and compare its linear autoencoders with PCA.
-
-    `more` are the fields of the result that the training itself does not know.
-    """
+    """Summarise a run, and compare its linear autoencoders with PCA; `more` are further fields of the result."""
     grid, after = job.model, epochs[-1]
     assert isinstance(grid, Grid)
     if job.cursor.position:  # stopped within an epoch: the weights kept are not those of its last record

@@ -12,10 +12,8 @@ from vitruvius.ranking.results import ONLY, Candidate, Evaluation, Interval, Int
 from vitruvius.render import figures
 from vitruvius.render import page as html
 
-SHOWN = 50
-"""Networks in the terminal's table; the files hold all."""
-SHOWN_SCORES = 2
-SHOWN_NAMES = 6
+SHOWN, SHOWN_SCORES, SHOWN_NAMES = 50, 2, 6
+"""Networks and scores in the terminal's table, names in a sentence; the files hold all."""
 LABELLED = 8
 """Points of a small scatter up to which each is labelled with its name."""
 DECADES = 100
@@ -59,13 +57,19 @@ def networks(result: Result, shown: Sequence[str], most: int) -> Table:
         means = (row.scores[proxy].mean for proxy in shown)
         return row.rank[first], row.name, row.params, row.macs, row.depth, row.width, *accuracy, *means
 
-    columns = ("place", "network", "parameters", "MACs", "depth", "width", *["accuracy"] * with_accuracy)
-    return Table(
-        title=f"{len(rows)} networks by {first}",
-        columns=(*columns, *shown),
-        rows=tuple(map(cells, rows[:most])),
-        note=f"{len(rows) - most:,} more in scores.csv" if len(rows) > most else "",
+    columns = (
+        "place",
+        "network",
+        "parameters",
+        "MACs",
+        "depth",
+        "width",
+        *["accuracy"] * with_accuracy,
+        *shown,
     )
+    title, shown_rows = f"{len(rows)} networks by {first}", tuple(map(cells, rows[:most]))
+    note = f"{len(rows) - most:,} more in scores.csv" if len(rows) > most else ""
+    return Table(title=title, columns=columns, rows=shown_rows, note=note)
 
 
 def evaluations(column: str, evaluation: Mapping[str, Evaluation]) -> Table:

@@ -25,6 +25,8 @@ UNKNOWN = "not judged: fewer than three accuracies are known"
 FEWEST = 3
 Evaluations = dict[str, Evaluation]
 """By score."""
+Accuracies = Mapping[str, Sequence[float | None]]
+"""By column."""
 LARGEST = 4_000
 """The bootstrap looks at every pair: of more networks, a random sample of this many is evaluated."""
 
@@ -48,10 +50,7 @@ def matrix(rows: Sequence[Sequence[Score]]) -> Floats:
 
 
 def candidates(
-    names: Sequence[str],
-    networks: Sequence[Network],
-    table: ScoreTable,
-    accuracies: Mapping[str, Sequence[float | None]],
+    names: Sequence[str], networks: Sequence[Network], table: ScoreTable, accuracies: Accuracies
 ) -> list[Candidate]:
     """Return each network with its size, mean scores, ranks and accuracies, in the given order."""
     ranks = {proxy: _ranks(statistics.mean(matrix(rows))) for proxy, rows in table.items()}
@@ -90,10 +89,10 @@ def evaluate_scores(
     known = _sample([accuracy is not None for accuracy in accuracies], seed)
     if len(known) < FEWEST:
         part = _sample([True] * len(sizes.params), seed)
-        return {
-            proxy: Evaluation(**_without_accuracies(found[part], sizes.part(part)), verdict=UNKNOWN, archs=0)
-            for proxy, found in scores.items()
+        known_of = {
+            proxy: _without_accuracies(found[part], sizes.part(part)) for proxy, found in scores.items()
         }
+        return {proxy: Evaluation(**found, verdict=UNKNOWN, archs=0) for proxy, found in known_of.items()}
     accuracy_n = np.array([accuracies[index] for index in known], dtype=float)
     sizes = sizes.part(known)
     weights_Rn = statistics.resamples(len(known), seed)

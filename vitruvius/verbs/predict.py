@@ -70,7 +70,7 @@ class Result(records.Result):
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Classify the images and draw what the model attends to."""
     from vitruvius.render import figures
-    from vitruvius.training import attention_pictures, predictor
+    from vitruvius.training import predictor, report
 
     if not config.run:
         usage = "vitruvius predict RUN IMAGE... (RUN is a name below runs/train, or a folder)"
@@ -84,7 +84,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
             picture = folder.path(f"{_stem(name, config.images)}-attention.png")
             found, attention = predictor.classify(model, pixels, config.top)
             heats = [(title, heat.tolist()) for title, heat in attention]
-            figures.write_png(attention_pictures.overlay(name, pixels.tolist(), heats), picture)
+            figures.write_png(report.attention_overlay(name, pixels.tolist(), heats), picture)
             guesses = tuple(Guess(name=label, probability=probability) for label, probability in found)
             predictions.append(Prediction(image=name, guesses=guesses, attention=str(picture)))
         drawn, run = _draw_model(folder, model, images), str(folder.folder)
@@ -105,13 +105,13 @@ def _draw_model(folder: runs.RunFolder, model: "Predictor", images: "list[Tensor
     """Draw mean attention distances and, if the model has positions, their similarity; return both paths."""
     from vitruvius.nn import attention_maps
     from vitruvius.render import figures
-    from vitruvius.training import attention_pictures, predictor
+    from vitruvius.training import predictor, report
 
     distance, positions = folder.path("distance.png"), folder.path("positions.png")
     found = predictor.distances(model, images).tolist()
-    figures.write_png(attention_pictures.distance(found, model.net.arch.image), distance)
+    figures.write_png(report.attention_distance(found, model.net.arch.image), distance)
     if model.net.positions is None:
         return {"distance": str(distance), "positions": None}
     similarity = attention_maps.position_similarity(model.net).tolist()
-    figures.write_png(attention_pictures.positions(similarity), positions)
+    figures.write_png(report.position_similarity(similarity), positions)
     return {"distance": str(distance), "positions": str(positions)}
