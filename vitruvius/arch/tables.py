@@ -64,7 +64,8 @@ def arch(name: str, changes: Settings = (), **from_data: Any) -> Arch:
 
 def networks(path: Path, **from_data: Any) -> list[Named]:
     """Return the networks of a file without its accuracies; the first fault is named with its position."""
-    found, seen = [], {}
+    found: list[Named] = []
+    seen: dict[Any, int] = {}
     for index, row in enumerate(_rows(path), 1):
         name = str(row.get("name", f"net{index}"))
         found.append(Named(name, _network(row, f"{path}: entry {index}", from_data)))

@@ -23,8 +23,7 @@ from torch import Tensor
 from vitruvius.core.errors import UserError, reason
 from vitruvius.datasets import Dataset, Split, _samples
 
-FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte")
-FILES += ("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
+FILES = tuple(f"{part}-{kind}-ubyte" for part in ("train", "t10k") for kind in ("images-idx3", "labels-idx1"))
 LIMIT = 60_000 * 28 * 28
 """The bytes of the largest of the four files; more data than this is refused before it is read."""
 CHUNK = 2**20

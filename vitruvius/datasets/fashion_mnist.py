@@ -14,8 +14,10 @@ SHIPPED = Path(__file__).parent / "fashion_mnist_mini"
 MIRROR = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com"
 KNOWN_FOLDERS = ("/usr/share/datasets/fashion-mnist", "~/.keras/datasets/fashion-mnist")
 PARTS = ("full", "mini", "any")
-CLASSES = ("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat")
-CLASSES += ("Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot")
+CLASSES = (
+    *("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat"),
+    *("Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"),
+)
 FULL = _idx.Known(
     "fashion_mnist",
     CLASSES,

@@ -51,10 +51,10 @@ def folder(
     labels: tuple[Tensor | None, ...] = (None, None, None)
     if classes:
         labels = torch.tensor([number[picture.kind] for picture in pictures]).tensor_split(cuts)
-    splits = [Split(*both) for both in zip(x.tensor_split(cuts), labels, strict=True)]
-    mean, std = _samples.mean_std(splits[0].x)
+    train, put_aside, test = (Split(*both) for both in zip(x.tensor_split(cuts), labels, strict=True))
+    mean, std = _samples.mean_std(train.x)
     source = f"{len(pictures):,} pictures of {len(classes) or 'unknown'} classes from {root}"
-    return Dataset(f"folder:{name}@{side}", *splits, classes, mean, std, source, digest)
+    return Dataset(f"folder:{name}@{side}", train, put_aside, test, classes, mean, std, source, digest)
 
 
 def _side(path: str) -> tuple[str, int]:

@@ -96,7 +96,7 @@ def measure_epoch(grid: Grid, epoch: int, evaluator: Evaluator) -> Points:
 def result(
     config: Pretraining, data: Dataset, job: Job, evaluator: Evaluator, epochs: Sequence[Points], **more: Any
 ) -> Result:
-    """Summarise a run, and compare its linear autoencoders with PCA; `more` are further fields of the result."""
+    """Summarise a run and compare its linear autoencoders with PCA; `more`: further fields of the result."""
     grid, after = job.model, epochs[-1]
     assert isinstance(grid, Grid)
     if job.cursor.position:  # stopped within an epoch: the weights kept are not those of its last record

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,14 +41,9 @@ def sources(asked: str, data: Dataset, seed: int, folder: Path | None) -> Iterat
         principal = pca.fit(batches(Batches(data.train.x, None)))
         known = min(features, len(principal.values_R))
         for size in dict.fromkeys(min(source.size, known) for source in found):
-            yield pca_source(principal, size)
+            yield Source(f"pca:{size}", size, partial(principal.project, count=size))
     if asked != "raw" and not asked.startswith("pca:"):
         yield from found
-
-
-def pca_source(principal: pca.Principal, size: int) -> Source:
-    """Return the first principal components as features."""
-    return Source(f"pca:{size}", size, lambda x: principal.project(x, size))
 
 
 def _asked(asked: str, data: Dataset, seed: int, folder: Path | None) -> Iterator[Source]:

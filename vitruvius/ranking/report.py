@@ -54,19 +54,11 @@ def networks(result: Result, shown: Sequence[str], most: int) -> Table:
     def cells(row: Candidate) -> tuple[Cell, ...]:
         known = row.accuracy.get(ONLY)
         accuracy = [None if known is None else f"{known:.2%}"] * with_accuracy
-        means = (row.scores[proxy].mean for proxy in shown)
+        means = [row.scores[proxy].mean for proxy in shown]
         return row.rank[first], row.name, row.params, row.macs, row.depth, row.width, *accuracy, *means
 
-    columns = (
-        "place",
-        "network",
-        "parameters",
-        "MACs",
-        "depth",
-        "width",
-        *["accuracy"] * with_accuracy,
-        *shown,
-    )
+    sizes = ("place", "network", "parameters", "MACs", "depth", "width")
+    columns = (*sizes, *["accuracy"] * with_accuracy, *shown)
     title, shown_rows = f"{len(rows)} networks by {first}", tuple(map(cells, rows[:most]))
     note = f"{len(rows) - most:,} more in scores.csv" if len(rows) > most else ""
     return Table(title=title, columns=columns, rows=shown_rows, note=note)

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, Wrap
 from vitruvius.core import records
 from vitruvius.core.blocks import Block
 from vitruvius.core.config import Strict
-from vitruvius.ranking.settings import RankConfig
+from vitruvius.ranking.settings import Config
 
 T = TypeVar("T")
 ONLY = ""
@@ -109,7 +109,7 @@ class Result(records.Result):
     data: str
     seconds: float
     run: str
-    config: RankConfig
+    config: Config
 
     @property
     def proxies(self) -> list[str]:

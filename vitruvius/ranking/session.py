@@ -17,7 +17,7 @@ from vitruvius.core.errors import Interrupted, UserError
 from vitruvius.core.runs import RunFolder
 from vitruvius.core.signals import StopRequest
 from vitruvius.ranking.results import ONLY, NoiseCeiling, Result
-from vitruvius.ranking.settings import RankConfig
+from vitruvius.ranking.settings import Config
 
 if TYPE_CHECKING:
     from vitruvius.ranking.score import Scored, Scoring
@@ -32,7 +32,7 @@ class Prepared(NamedTuple):
     environment: dict[str, Any]
 
 
-def continue_named(config: RankConfig, flags: Flags) -> Flags:
+def continue_named(config: Config, flags: Flags) -> Flags:
     """Turn `--name` of an existing run with the same settings into `--resume`; refuse other settings."""
     folder = Path(flags.runs) / "rank" / (flags.name or "")
     if flags.resume is not None or flags.name is None or not (folder / "config.json").is_file():
@@ -45,7 +45,7 @@ def continue_named(config: RankConfig, flags: Flags) -> Flags:
     return dataclasses.replace(flags, resume=str(folder), name=None)
 
 
-def finished(folder: RunFolder, config: RankConfig) -> Result | None:
+def finished(folder: RunFolder, config: Config) -> Result | None:
     """Return the result of a run that is complete and was made from the input files as they are now."""
     manifest = folder.path("manifest.json")
     if not manifest.is_file() or files.read_json(manifest)["environment"].get("inputs") != inputs(config):
@@ -56,7 +56,7 @@ def finished(folder: RunFolder, config: RankConfig) -> Result | None:
         return None
 
 
-def inputs(config: RankConfig) -> dict[str, str]:
+def inputs(config: Config) -> dict[str, str]:
     """Return the SHA-256 of each file that the settings name, and of the listing of a folder of images."""
     table = tables.file(config.archs)
     words = (*config.archs, *config.proxies, config.data)
@@ -68,7 +68,7 @@ def inputs(config: RankConfig) -> dict[str, str]:
     return found
 
 
-def prepare(config: RankConfig) -> Prepared:
+def prepare(config: Config) -> Prepared:
     """Read the data and the networks; every fault of the request is refused here."""
     from vitruvius.ranking import candidates, score
     from vitruvius.training.batches import require_classes
@@ -88,7 +88,7 @@ def prepare(config: RankConfig) -> Prepared:
 
 
 def score_rest(
-    folder: RunFolder, config: RankConfig, scoring: "Scoring", stop: StopRequest
+    folder: RunFolder, config: Config, scoring: "Scoring", stop: StopRequest
 ) -> "Generator[records.Record, None, dict[str, Scored]]":
     """Score what the folder does not hold yet; every score is on disk before the next one is requested."""
     from vitruvius.ranking import score
@@ -108,7 +108,7 @@ def score_rest(
 
 
 def finish(
-    folder: RunFolder, config: RankConfig, prepared: Prepared, done: "dict[str, Scored]", began: float
+    folder: RunFolder, config: Config, prepared: Prepared, done: "dict[str, Scored]", began: float
 ) -> Result:
     """Read the accuracies, now that every score is on disk, evaluate the scores and write the run's files."""
     from vitruvius.ranking import report, score, verdict
@@ -132,7 +132,7 @@ def finish(
     return result
 
 
-def _accuracy_columns(config: RankConfig) -> dict[str, Path]:
+def _accuracy_columns(config: Config) -> dict[str, Path]:
     """Return the accuracy columns that evaluate the scores, which never see them; each with its table."""
     table = tables.file(config.archs)
     if table is None and config.accuracy is not None:
@@ -140,7 +140,7 @@ def _accuracy_columns(config: RankConfig) -> dict[str, Path]:
     return dict.fromkeys(tables.columns(table, config.accuracy), table) if table else {}
 
 
-def _accuracies(config: RankConfig, count: int) -> dict[str, Sequence[float | None]]:
+def _accuracies(config: Config, count: int) -> dict[str, Sequence[float | None]]:
     """Return the accuracies of the `count` networks by column; call it after the last score is on disk."""
     found = {column: tables.accuracies(table, column) for column, table in _accuracy_columns(config).items()}
     if len(found) > 1:
@@ -148,7 +148,7 @@ def _accuracies(config: RankConfig, count: int) -> dict[str, Sequence[float | No
     return {ONLY: next(iter(found.values()), (None,) * count)}
 
 
-def _noise_ceiling(config: RankConfig) -> NoiseCeiling | None:
+def _noise_ceiling(config: Config) -> NoiseCeiling | None:
     """Return the noise ceiling that the table records beside its accuracies, if it does."""
     table = tables.file(config.archs)
     found = tables.about(table, "noise_ceiling") if table else None

@@ -47,11 +47,9 @@ def spearman(x_n: ArrayLike, y_n: ArrayLike, weights_Rn: Floats) -> Floats:
     return _ratio(both, np.sqrt(x2 * y2))
 
 
-def within_size(
-    x_n: ArrayLike, y_n: ArrayLike, params_n: ArrayLike, weights_Rn: Floats
-) -> IntervalWithinSize:
+def within_size(x_n: ArrayLike, y_n: ArrayLike, size_n: ArrayLike, weights_Rn: Floats) -> IntervalWithinSize:
     r"""Tau over the pairs of nearly equal size, $(P-Q)/(P+Q)$; tied pairs are not counted."""
-    agree_nn = _signs(x_n) * _signs(y_n) * similar_size(params_n)
+    agree_nn = _signs(x_n) * _signs(y_n) * similar_size(size_n)
     compared = np.abs(agree_nn)
     pairs = round(float(compared.sum())) // 2
     if pairs < ENOUGH_PAIRS:

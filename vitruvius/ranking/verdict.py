@@ -89,10 +89,9 @@ def evaluate_scores(
     known = _sample([accuracy is not None for accuracy in accuracies], seed)
     if len(known) < FEWEST:
         part = _sample([True] * len(sizes.params), seed)
-        known_of = {
-            proxy: _without_accuracies(found[part], sizes.part(part)) for proxy, found in scores.items()
-        }
-        return {proxy: Evaluation(**found, verdict=UNKNOWN, archs=0) for proxy, found in known_of.items()}
+        sizes = sizes.part(part)
+        found = {proxy: _without_accuracies(scores_nS[part], sizes) for proxy, scores_nS in scores.items()}
+        return {proxy: Evaluation(**fields, verdict=UNKNOWN, archs=0) for proxy, fields in found.items()}
     accuracy_n = np.array([accuracies[index] for index in known], dtype=float)
     sizes = sizes.part(known)
     weights_Rn = statistics.resamples(len(known), seed)

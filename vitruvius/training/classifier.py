@@ -80,7 +80,7 @@ def job(settings: ClassifierSettings, data: Dataset, arch: Arch, where: torch.de
 def finish(
     folder: RunFolder, settings: ClassifierSettings, data: Dataset, arch: Arch, job: Job, **more: Any
 ) -> Result:
-    """Evaluate the best weights on the test images, once; write model.json, the report and the result.
+    """Evaluate the best weights on the test images, once; write model.json, the result and the report.
 
     `more` are the fields of the result that the training itself does not know.
     """

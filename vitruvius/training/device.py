@@ -69,8 +69,6 @@ def threads(count: int) -> Iterator[None]:
 
 def fingerprint(threads: int, processes: int) -> dict[str, Any]:
     """Return what the exact bits of a result depend on, besides config and versions."""
-    machine = {
-        "cpu_capability": torch.backends.cpu.get_cpu_capability(),
-        "mkldnn": torch.backends.mkldnn.enabled,
-    }
-    return {"threads": threads, "processes": processes, **machine}
+    capability, mkldnn = torch.backends.cpu.get_cpu_capability(), torch.backends.mkldnn.enabled
+    found = {"threads": threads, "processes": processes}
+    return found | {"cpu_capability": capability, "mkldnn": mkldnn}
