@@ -15,12 +15,10 @@ from vitruvius.core.errors import UserError
 FLOAT = 4  # bytes of a float32
 PAIRWISE_TOKENS = 64
 """Up to this many tokens, softmax and quadratic attention are faster if they store their weights."""
-SHARING_HEADS = 8
-"""Heads whose features quadratic attention computes in the same calls."""
+SHARING_HEADS = 8  # heads whose features quadratic attention computes in the same calls
 UNKNOWN_MEMORY = 2**40
 """Bytes assumed where the system does not tell: refuse nothing that a large server could hold."""
-TRAINING_COPIES = 4
-"""Weights, gradients and the two moments of AdamW."""
+TRAINING_COPIES = 4  # weights, gradients and the two moments of AdamW
 
 
 class Part(NamedTuple):
@@ -78,8 +76,7 @@ def attention_macs(kernel: str, tokens: int, layer: Layer) -> int:
     """Return the multiply-adds of the attention products of all heads of one layer, for one image.
 
     Pairwise kernels compare every query with every key and weight every value, $2 N^2 d$ per head; `hardmax`
-    selects one value; `linear`, and `quadratic` for long sequences, first multiply the features of the keys
-    with the values.
+    selects one value; `linear` and, for long sequences, `quadratic` first multiply key features with values.
     """
     heads, dim = layer.heads, layer.head_dim
     if kernel == "linear":

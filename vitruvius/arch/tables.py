@@ -44,10 +44,7 @@ def presets() -> dict[str, Preset]:
 
 
 def arch(name: str, changes: Settings = (), **from_data: Any) -> Arch:
-    """Return the network that `--arch NAME|FILE.json` and `--set field=value` describe.
-
-    `from_data` holds the fields that the data decide (image, ...); a file and `--set` override them.
-    """
+    """Return the network that `--arch` and `--set` describe; a FILE.json and `--set` override `from_data`."""
     if name.endswith(".json"):
         described = read_json(Path(name))
         described = described["arch"] if isinstance(described, dict) and "arch" in described else described

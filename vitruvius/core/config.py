@@ -92,8 +92,7 @@ Positional = Annotated[T, "positional"]
 """A field that is given by its place on the command line, without its name."""
 Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
 Ints = Annotated[tuple[int, ...], BeforeValidator(_split)]
-Settings = Annotated[tuple[str, ...], "field=value"]
-"""What `--set` takes: `field=value`, as often as wanted."""
+Settings = Annotated[tuple[str, ...], "field=value"]  # what `--set` takes: `field=value`, as often as wanted
 Rest = Annotated[tuple[str, ...], "rest"]
 """All words after the first positional one: the arguments of the script that it names."""
 

@@ -5,14 +5,13 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from vitruvius.core.errors import UserError, WorkFailed, reason
 
-JSON_LIMIT = 64 * 2**20
-"""Larger JSON files are refused before they are read."""
+JSON_LIMIT = 64 * 2**20  # larger JSON files are refused before they are read
 
 
 def write(path: Path, content: bytes | str) -> None:
@@ -106,11 +105,10 @@ def content_hash(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
 
-def folder_hashes(folder: Path, skip: Iterable[str] = ()) -> dict[str, str]:
+def folder_hashes(folder: Path, skip: Collection[str] = ()) -> dict[str, str]:
     """Return the SHA-256 of every visible file directly in a folder."""
-    leave = set(skip)
     files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
-    return {path.name: sha256(path) for path in files if path.name not in leave}
+    return {path.name: sha256(path) for path in files if path.name not in skip}
 
 
 def tree_hash(folder: Path) -> str:

@@ -14,10 +14,8 @@ from filelock import FileLock
 from vitruvius.core.errors import UserError, WorkFailed, reason
 
 CHUNK = 2**18
-TIMEOUT = 30.0
-"""Seconds without a byte after which a connection counts as broken."""
-PAUSES = (0.5, 2.0)
-"""Seconds to wait before each new attempt after a broken connection."""
+TIMEOUT = 30.0  # seconds without a byte after which a connection counts as broken
+PAUSES = (0.5, 2.0)  # seconds to wait before each new attempt after a broken connection
 log = logging.getLogger(__name__)
 
 

@@ -64,8 +64,7 @@ def validation_size(asked: int | None, default: int, available: int) -> int:
 def stratified_order(labels: Sequence[Hashable], seed: int) -> list[int]:
     """Return all indices in a random order whose every prefix holds the classes in proportion.
 
-    In random order, the i-th of the n samples of a class gets the key (i + 1/2) / n; then the keys are
-    sorted.
+    In random order, the i-th of the n samples of a class gets the key (i + 1/2) / n; the keys are sorted.
 
     >>> order = stratified_order([0] * 90 + [1] * 10, seed=0)
     >>> sum(position >= 90 for position in order[:20])

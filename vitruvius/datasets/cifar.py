@@ -61,21 +61,13 @@ class Layout(NamedTuple):
         return self.files[file] * (self.label_bytes + PIXELS)
 
 
+TEN_FILES = dict.fromkeys((*(f"data_batch_{batch}.bin" for batch in range(1, 6)), "test_batch.bin"), 10_000)
+TEN_ARCHIVE = Archive("cifar-10-binary.tar.gz", 170_052_171, TEN_SHA256)
+HUNDRED_FILES = {"train.bin": 50_000, "test.bin": 10_000}
+HUNDRED_ARCHIVE = Archive("cifar-100-binary.tar.gz", 168_513_733, HUNDRED_SHA256)
 LAYOUTS = {
-    "10": Layout(
-        TEN,
-        "cifar-10-batches-bin",
-        {f"data_batch_{batch}.bin": 10_000 for batch in range(1, 6)} | {"test_batch.bin": 10_000},
-        label_bytes=1,
-        archive=Archive("cifar-10-binary.tar.gz", 170_052_171, TEN_SHA256),
-    ),
-    "100": Layout(
-        tuple(HUNDRED.split()),
-        "cifar-100-binary",
-        {"train.bin": 50_000, "test.bin": 10_000},
-        label_bytes=2,
-        archive=Archive("cifar-100-binary.tar.gz", 168_513_733, HUNDRED_SHA256),
-    ),
+    "10": Layout(TEN, "cifar-10-batches-bin", TEN_FILES, 1, TEN_ARCHIVE),
+    "100": Layout(tuple(HUNDRED.split()), "cifar-100-binary", HUNDRED_FILES, 2, HUNDRED_ARCHIVE),
 }
 
 

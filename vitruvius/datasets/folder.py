@@ -18,8 +18,7 @@ from vitruvius.core.errors import UserError, reason
 from vitruvius.datasets import Dataset, Split, _images, _paths, _samples
 
 SIDE, LARGEST_SIDE = 32, 4096
-FRACTION = 0.1
-"""Fraction of an undivided set for validation, and for test."""
+FRACTION = 0.1  # fraction of an undivided set for validation, and for test
 PARTS = {"train": "train", "val": "validation", "validation": "validation", "test": "test"}
 SUFFIXES = (".png", ".jpg", ".jpeg")
 
@@ -124,8 +123,7 @@ def _decoded(root: Path, pictures: list[Picture], side: int) -> tuple[Tensor, st
 def _parts(root: Path) -> dict[str, list[Picture]]:
     """Return the pictures of `train`, `validation` and `test`, or of `all` if the folder is not divided.
 
-    Hidden files are left out; every other file in a folder of pictures counts as one, so that none is lost
-    silently.
+    Hidden files are left out; every other file in a folder of pictures counts as one: none is lost silently.
     """
     try:
         if not root.is_dir():

@@ -5,16 +5,14 @@ from collections.abc import Iterable, Iterator
 from vitruvius.core.blocks import Block, Text
 from vitruvius.pretraining.results import Result
 
-NOTABLE = 0.01
-"""A difference of accuracies worth a sentence."""
+NOTABLE = 0.01  # a difference of accuracies worth a sentence
 _TRAINING = ("that of random weights", "what helps to reconstruct also tells the classes apart")
 _LINEAR_TRAINING = (
     "a random projection, which keeps a little of every direction",
     "training turns it to the directions of large variance, and these carry the classes",
 )
 """What a code is before training, and what training makes of it."""
-Losses = dict[int, float]
-"""Validation loss by latent size, smallest first."""
+Losses = dict[int, float]  # validation loss by latent size, smallest first
 Accuracies = dict[int, tuple[float, float]]
 """Probe accuracy before and after training by latent size, smallest first."""
 

@@ -22,10 +22,8 @@ from vitruvius.pretraining.probe import batches
 from vitruvius.pretraining.results import Certificate, Penalised
 from vitruvius.training.batches import Batches
 
-LARGEST = 4096
-"""Features, or samples of more features, up to which a covariance is decomposed."""
-CONVERGED = 0.005
-"""Relative distance to the optimum below which a training counts as converged."""
+LARGEST = 4096  # features, or samples of more features, up to which a covariance is decomposed
+CONVERGED = 0.005  # relative distance to the optimum below which a training counts as converged
 
 
 class Principal(NamedTuple):

@@ -16,8 +16,7 @@ from vitruvius.pretraining.settings import Pretraining
 from vitruvius.training import device, loop
 from vitruvius.training.recipe import Augment
 
-WORTH_SHARING = 2**18
-"""Entries of a weight matrix from which more than one thread pays."""
+WORTH_SHARING = 2**18  # entries of a weight matrix from which more than one thread pays
 
 
 class Prepared(NamedTuple):

@@ -22,16 +22,14 @@ from vitruvius.training import device, seeds
 from vitruvius.training.batches import Batches
 from vitruvius.training.loop import EVALUATION_BATCH
 
-TOLERANCE = 1e-6
-"""Norm of the gradient with respect to weights and bias at which `lbfgs` stops."""
+TOLERANCE = 1e-6  # norm of the gradient with respect to weights and bias at which `lbfgs` stops
 CURVATURE = 0.01
 """Mean curvature of the cross-entropy that the scaling expects. Of 0 (no scaling), 0.001, 0.01 and 0.1 this
 was the best compromise: about 25 evaluations on 100 untrained features instead of 124, 65 on 200 digits
 instead of 60."""
 MOST_ROUNDS = 500
 ADAM_BATCH, ADAM_RATE = 200, 1e-3
-WORTH_SHARING = 2**21
-"""Entries of features from which more than one thread pays."""
+WORTH_SHARING = 2**21  # entries of features from which more than one thread pays
 NEIGHBOURS, TEMPERATURE = 20, 0.07
 Encode = Callable[[Tensor], Tensor]
 

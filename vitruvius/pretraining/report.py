@@ -12,8 +12,7 @@ from vitruvius.pretraining.settings import Pretraining
 from vitruvius.render import figures, page, text
 from vitruvius.training.report import recipe
 
-Rows = Sequence[tuple[str, Sequence[Any]]]
-"""Images in rows: the name of each row and its pixels."""
+Rows = Sequence[tuple[str, Sequence[Any]]]  # images in rows: the name of each row and its pixels
 
 
 def write(
@@ -82,12 +81,9 @@ def reconstructions(rows: Rows) -> Pictures:
 
 def probe_bars(result: ProbeResult) -> Bars:
     """Plot the probe accuracy of each kind of features."""
-    return Bars(
-        title=f"Probe accuracy on {result.data} with {result.labels:,} labels",
-        names=tuple(row.features for row in result.rows),
-        values=tuple(round(100 * row.mean, 2) for row in result.rows),
-        y_label="%",
-    )
+    title = f"Probe accuracy on {result.data} with {result.labels:,} labels"
+    names, values = zip(*((row.features, round(100 * row.mean, 2)) for row in result.rows), strict=True)
+    return Bars(title=title, names=names, values=values, y_label="%")
 
 
 def summary(result: Result) -> Iterable[Block]:

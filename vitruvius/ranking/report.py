@@ -14,8 +14,7 @@ from vitruvius.render import page as html
 
 SHOWN, SHOWN_SCORES, SHOWN_NAMES = 50, 2, 6
 """Networks and scores in the terminal's table, names in a sentence; the files hold all."""
-LABELLED = 8
-"""Points of a small scatter up to which each is labelled with its name."""
+LABELLED = 8  # points of a small scatter up to which each is labelled with its name
 DECADES = 100
 """Positive values whose largest is more than this many times the smallest are drawn on a log axis."""
 STRUCTURAL = plugins.constant(plugins.PACKAGE / "proxies" / "__init__.py", "STRUCTURAL")
@@ -66,7 +65,8 @@ def networks(result: Result, shown: Sequence[str], most: int) -> Table:
 
 def evaluations(column: str, evaluation: Mapping[str, Evaluation]) -> Table:
     """A row per score: how well it orders the networks; narrow enough for 100 columns."""
-    count, rows = next(iter(evaluation.values())).archs, []
+    count = next(iter(evaluation.values())).archs
+    rows: list[tuple[str, ...]] = []
     for name, e in evaluation.items():
         params, depth, seeds = map(short, (e.kendall_with_params, e.kendall_with_depth, e.seed_agreement))
         if count:
@@ -76,8 +76,8 @@ def evaluations(column: str, evaluation: Mapping[str, Evaluation]) -> Table:
             rows.append((name, params, depth, seeds))
     if count:
         title = f"What the scores are worth{f' for {column}' if column else ''} ({count} accuracies)"
-        columns = ("score", "tau [95 %]", "rho", "within size, pairs", "params", "seeds", "regret 1 / 5")
-        return Table(title=title, columns=columns, rows=tuple(rows))
+        names = ("score", "tau [95 %]", "rho", "within size, pairs", "params", "seeds", "regret 1 / 5")
+        return Table(title=title, columns=names, rows=tuple(rows))
     known = f"too few accuracies of {column} are known" if column else "accuracies are not known"
     columns = ("score", "tau with params", "with depth", "between seeds")
     return Table(title=f"What the scores count ({known})", columns=columns, rows=tuple(rows))
@@ -188,16 +188,10 @@ def scatter(result: Result, column: str, proxy: str) -> Scatter:
             points.append((mean, height, f"{row.name}: {row.params or 0:,} parameters"))
     x, y, names = zip(*points, strict=True) if points else ((), (), ())
     tau = f"tau {interval(found.kendall)}"
-    return Scatter(
-        title=f"{proxy}: {tau if found.archs else f'tau with params {short(found.kendall_with_params)}'}",
-        x=x,
-        y=y,
-        names=names,
-        x_label=proxy,
-        y_label=f"{column or 'accuracy'} in %" if found.archs else "parameters",
-        log_x=_spans_decades(x),
-        log_y=not found.archs and _spans_decades(y),
-    )
+    title = f"{proxy}: {tau if found.archs else f'tau with params {short(found.kendall_with_params)}'}"
+    labels = {"x_label": proxy, "y_label": f"{column or 'accuracy'} in %" if found.archs else "parameters"}
+    is_log = {"log_x": _spans_decades(x), "log_y": not found.archs and _spans_decades(y)}
+    return Scatter(title=title, x=x, y=y, names=names, **labels, **is_log)
 
 
 def _spans_decades(values: Sequence[float]) -> bool:

@@ -11,8 +11,7 @@ from vitruvius.core.config import Strict
 from vitruvius.ranking.settings import Config
 
 T = TypeVar("T")
-ONLY = ""
-"""The name of the accuracy column where a table has one, or none."""
+ONLY = ""  # the name of the accuracy column where a table has one, or none
 
 
 def _with_column(value: Any) -> Any:

@@ -30,10 +30,8 @@ from vitruvius.ranking.user_models import UserModel
 from vitruvius.training.batches import batches_of
 
 Network = Arch | UserModel
-Scores = dict[str, Score]
-"""By proxy."""
-ScoreTable = Mapping[str, Sequence[Sequence[Score]]]
-"""By proxy: for each network, a score per seed."""
+Scores = dict[str, Score]  # by proxy
+ScoreTable = Mapping[str, Sequence[Sequence[Score]]]  # by proxy: for each network, a score per seed
 
 
 class Minibatch(NamedTuple):

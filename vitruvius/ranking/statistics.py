@@ -5,8 +5,7 @@ A resample of n architectures is a row of multiplicities $w$ that sums to n. Wit
 w^T|T|w}$: three matrix products serve a thousand resamples, and two scores that share their resamples have
 paired differences.
 
-Shapes: n architectures, R resamples, S seeds. A failed score is -inf: it ranks last, tied with other
-failures.
+Shapes: n architectures, R resamples, S seeds. A failed score is -inf: it ranks last, tied with others.
 """
 
 import math
@@ -19,10 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from vitruvius.ranking.results import Interval, IntervalWithinSize, NoiseCeiling
 
 RESAMPLES = 1000
-CLOSE = 1.1
-"""Two networks are of nearly equal size if the ratio of their parameter counts is at most this."""
-ENOUGH_PAIRS = 30
-"""Fewer comparable pairs of nearly equal size give no statistic."""
+CLOSE = 1.1  # two networks are of nearly equal size if the ratio of their parameter counts is at most this
+ENOUGH_PAIRS = 30  # fewer comparable pairs of nearly equal size give no statistic
 Floats = NDArray[np.float64]
 
 
@@ -59,10 +56,7 @@ def within_size(x_n: ArrayLike, y_n: ArrayLike, size_n: ArrayLike, weights_Rn: F
 
 
 def similar_size(params_n: ArrayLike) -> Floats:
-    """Return 1 for each pair whose parameter counts differ by at most 10 % of the smaller, else 0; (n, n).
-
-    An unknown count is NaN and similar to none.
-    """
+    """Return (n, n): 1 where counts differ by at most 10 % of the smaller, else 0; NaN is similar to none."""
     params = np.asarray(params_n, dtype=float)
     return (np.maximum.outer(params, params) <= CLOSE * np.minimum.outer(params, params)).astype(float)
 

@@ -13,8 +13,7 @@ from torch import nn
 from vitruvius.core import files, plugins
 from vitruvius.core.errors import UserError
 
-RandomState = tuple[Any, Any, torch.Tensor]
-"""The states of the global generators of Python, numpy and torch."""
+RandomState = tuple[Any, Any, torch.Tensor]  # the states of the global generators of Python, numpy and torch
 
 
 class UserModel(NamedTuple):
@@ -53,7 +52,10 @@ class ModelStream:
     """One iteration over the networks of a user's function, with random generators of its own."""
 
     def __init__(self, source: str, seed: int) -> None:
-        self.source, self.yielded, self.state = source, 0, _first_state(seed)
+        torch_state = torch.Generator().manual_seed(seed).get_state()
+        numpy_state = np.random.RandomState(seed % 2**32).get_state()
+        self.state: RandomState = (random.Random(seed).getstate(), numpy_state, torch_state)
+        self.source, self.yielded = source, 0
         function = plugins.function("models", source)
         self.made = self._isolated(lambda: iter(function()))
 
@@ -76,11 +78,6 @@ class ModelStream:
         finally:
             self.state = _state()
             _set_state(before)
-
-
-def _first_state(seed: int) -> RandomState:
-    torch_ = torch.Generator().manual_seed(seed)
-    return random.Random(seed).getstate(), np.random.RandomState(seed % 2**32).get_state(), torch_.get_state()
 
 
 def _state() -> RandomState:

@@ -23,10 +23,8 @@ CONSTANT = "no signal: all scores are equal"
 EQUAL = "no signal: all accuracies are equal"
 UNKNOWN = "not judged: fewer than three accuracies are known"
 FEWEST = 3
-Evaluations = dict[str, Evaluation]
-"""By score."""
-Accuracies = Mapping[str, Sequence[float | None]]
-"""By column."""
+Evaluations = dict[str, Evaluation]  # by score
+Accuracies = Mapping[str, Sequence[float | None]]  # by column
 LARGEST = 4_000
 """The bootstrap looks at every pair: of more networks, a random sample of this many is evaluated."""
 
@@ -106,8 +104,7 @@ def evaluate_scores(
 def verdict(tau: Interval, gain: Interval) -> str:
     """Say whether a score carries a signal, and whether it beats counting parameters.
 
-    `gain` is the paired difference tau(score) - tau(params). A score that orders the networks backwards beats
-    nothing.
+    `gain` is the paired difference tau(score) - tau(params). A score that orders backwards beats nothing.
     """
     if tau.low is None or tau.high is None or gain.low is None:
         return CONSTANT

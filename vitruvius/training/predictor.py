@@ -18,10 +18,8 @@ from vitruvius.nn import attention_maps, layouts
 from vitruvius.nn.vit import ViT
 from vitruvius.training import seeds
 
-NOISE_IMAGES = 64
-"""Images of noise on which attention distances are measured if no images are given."""
-Guesses = list[tuple[str, float]]
-"""Classes with their probabilities."""
+NOISE_IMAGES = 64  # images of noise on which attention distances are measured if no images are given
+Guesses = list[tuple[str, float]]  # classes with their probabilities
 
 
 class Predictor(NamedTuple):

@@ -15,8 +15,7 @@ from vitruvius.training.recipe import ClassifierSettings
 from vitruvius.training.results import Epoch, Result, TestScore
 
 Grid = Sequence[Sequence[float]]
-Pixel = tuple[float, ...]
-"""Red, green and blue in 0..1."""
+Pixel = tuple[float, ...]  # red, green and blue in 0..1
 
 
 def write(
@@ -44,14 +43,10 @@ def curves(epochs: Sequence[Epoch]) -> Panels:
 def confusion(classes: Sequence[str], counts: Sequence[Sequence[int]]) -> Heatmap:
     """Plot how often test images of each class are classified as which, in percent of the true class."""
     rows = [[100 * count / max(1, sum(row)) for count in row] for row in counts]
-    return Heatmap(
-        title="Test images by true and predicted class, in % of the true class",
-        values=tuple(tuple(round(value, 1) for value in row) for row in rows),
-        rows=tuple(classes),
-        columns=tuple(classes),
-        x_label="predicted",
-        y_label="true",
-    )
+    values, names = tuple(tuple(round(value, 1) for value in row) for row in rows), tuple(classes)
+    title = "Test images by true and predicted class, in % of the true class"
+    labels = {"x_label": "predicted", "y_label": "true"}
+    return Heatmap(title=title, values=values, rows=names, columns=names, **labels)
 
 
 def facts(result: Result, settings: ClassifierSettings) -> list[Block]:
@@ -138,7 +133,9 @@ def position_similarity(similarity: Grid) -> Pictures:
 def _signed(row: Sequence[float], side: int) -> list[list[Pixel]]:
     """Map values in -1..1 to colours from blue over white to red."""
     bounded = [min(1.0, max(-1.0, value)) for value in row]
-    shades = [(1.0, 1 - value, 1 - value) if value >= 0 else (1 + value, 1 + value, 1.0) for value in bounded]
+    shades: list[Pixel] = [
+        (1.0, 1 - value, 1 - value) if value >= 0 else (1 + value, 1 + value, 1.0) for value in bounded
+    ]
     return [shades[start : start + side] for start in range(0, side * side, side)]
 
 

@@ -1,7 +1,6 @@
 """What a training reports: a record per epoch, the score on the test images, and the result. No torch.
 
-Files of older runs are read through the same types: keys they do not know are ignored, missing ones have
-defaults.
+Files of older runs are read through the same types: unknown keys are ignored, missing ones have defaults.
 """
 
 from collections.abc import Iterable, Sequence

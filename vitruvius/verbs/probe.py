@@ -46,14 +46,10 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         for index, one in enumerate(sources):
             yield records.Progress(done=index, total=len(sources), label=f"probe {one.name}")
             scores.append(probe.score(one.name, one.size, one.encode, data, config))
-        result = Result(
-            rows=tuple(scores),
-            protocol=probe.protocol(config, data),
-            data=data.name,
-            labels=len(data.train) if config.labels == "all" else config.labels,
-            draws=len(scores[0].accuracies),
-            run=str(folder.folder),
-        )
+        labels = len(data.train) if config.labels == "all" else config.labels
+        found = {"rows": tuple(scores), "protocol": probe.protocol(config, data), "data": data.name}
+        run = str(folder.folder)
+        result = Result(**found, labels=labels, draws=len(scores[0].accuracies), run=run)
         folder.keep(result)
         figures.write_png(report.probe_bars(result), folder.path("accuracy.png"))
         folder.seal(runs.environment())
