@@ -1,8 +1,7 @@
 """Networks from presets and files: our own JSON, and the JSON of public ViT benchmarks.
 
 A file holds one network, or a list of `{"name": ..., "arch": {...}, "<column>": accuracy, ...}`. The public
-format writes an arch as `{"hidden_dim", "depth", "num_heads": [...], "mlp_ratio": [...]}`, its accuracies in
-percent.
+format writes an arch as `{"hidden_dim", "depth", "num_heads": [...], "mlp_ratio": [...]}`, accuracies in %.
 """
 
 from collections.abc import Mapping, Sequence

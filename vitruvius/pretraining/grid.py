@@ -2,8 +2,7 @@
 
 The loss is the sum over all of them, so each gets its own gradient, and the optimisers treat every weight by
 itself: the result is that of training one at a time, but autoencoders of one shape share batched matrix
-products (1.8 times as fast on the assignment's grid of 36). Shapes: M autoencoders of one shape, B batch, D
-entries of a sample.
+products (1.8 times as fast on the assignment's grid of 36). Shapes: M autoencoders, B batch, D entries.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -36,8 +36,10 @@ def prepare(config: Pretraining) -> Prepared:
     if config.model == "vit":
         part = -(-config.batch // config.accumulate)
         arch = config.resolve(data, part, labelled=False, pooling="mean")
-    threads = device.set_threads(config.threads or _threads(config, data))
     where, features = device.choose_device(config.device), data.train.x[0].numel()
+    chains = [(features, *config.hidden, latent) for latent in config.latent]
+    is_small = all(a * b < WORTH_SHARING for chain in chains for a, b in pairwise(chain))
+    threads = device.set_threads(config.threads or int(arch is None and is_small))  # 0: torch chooses
     parts = autoencoders.vit(config, arch) if arch else autoencoders.dense(config, features)
     dtype = torch.float64 if config.precision == "float64" else torch.float32
     grid = Grid(parts, len(data.train), config.batch).to(where, dtype)
@@ -56,13 +58,6 @@ def _load(config: Pretraining) -> Dataset:
             why = f"{data.name} has no images, its samples have shape {data.shape}"
             raise UserError(f"--{name} {value}: {why}")
     return data
-
-
-def _threads(config: Pretraining, data: Dataset) -> int:
-    """Return 1 where every weight matrix is small, else 0: as many as torch chooses."""
-    sizes = [(data.train.x[0].numel(), *config.hidden, latent) for latent in config.latent]
-    largest = max(a * b for chain in sizes for a, b in pairwise(chain))
-    return 1 if config.model != "vit" and largest < WORTH_SHARING else 0
 
 
 def _job(config: Pretraining, data: Dataset, grid: Grid, **options: Any) -> loop.Job:

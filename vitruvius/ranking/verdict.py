@@ -51,11 +51,13 @@ def candidates(
     names: Sequence[str], networks: Sequence[Network], table: ScoreTable, accuracies: Accuracies
 ) -> list[Candidate]:
     """Return each network with its size, mean scores, ranks and accuracies, in the given order."""
-    ranks = {proxy: _ranks(statistics.mean(matrix(rows))) for proxy, rows in table.items()}
+    behind = {proxy: -statistics.mean(matrix(rows)) for proxy, rows in table.items()}
+    # A rank is one more than the number of better scores.
+    ranks = {proxy: 1 + np.searchsorted(np.sort(values_n), values_n) for proxy, values_n in behind.items()}
     found = []
     for index, (name, network) in enumerate(zip(names, networks, strict=True)):
         scores = {proxy: _mean_score(rows[index]) for proxy, rows in table.items()}
-        rank = {proxy: ranks_n[index] for proxy, ranks_n in ranks.items()}
+        rank = {proxy: int(ranks_n[index]) for proxy, ranks_n in ranks.items()}
         accuracy = {column: values[index] for column, values in accuracies.items()}
         fields = {"scores": scores, "rank": rank, "accuracy": accuracy}
         found.append(Candidate(name=name, **_size(network, scores), **fields))
@@ -152,11 +154,6 @@ def _sample(eligible: Sequence[bool], seed: int) -> list[int]:
 def _ranked_last(size_n: Floats) -> Floats:
     """Replace unknown sizes by -inf, below all known ones."""
     return np.where(np.isnan(size_n), -np.inf, size_n)
-
-
-def _ranks(score_n: Floats) -> list[int]:
-    """Return the rank of each score: one more than the number of better ones."""
-    return (1 + np.searchsorted(np.sort(-score_n), -score_n)).tolist()
 
 
 def _mean_score(scores: Sequence[Score]) -> MeanScore:
