@@ -48,12 +48,10 @@ def script() -> None:
 
 def _command(words: list[str]) -> int:
     verbs = _verbs()
-    label = next(
-        (label for label in (" ".join(words[:2]), words[0] if words else "") if label in verbs), None
-    )
-    if label is not None:
-        return _run(label, verbs[label], words[len(label.split()) :])
     first, second = (*words, "", "")[:2]
+    for label in (f"{first} {second}", first):
+        if label in verbs:
+            return _run(label, verbs[label], words[len(label.split()) :])
     inner = [name.split()[1] for name in verbs if name.startswith(f"{first} ")]
     if first in ("", "-h", "--help", "help"):
         print(_overview())

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from vitruvius.datasets import _archive, _idx_set, cifar, fashion_mnist
+from vitruvius.datasets import _idx, cifar, fashion_mnist
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +43,7 @@ def tiny_fashion(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], Path]:
             arrays.append(np.arange(count, dtype=np.uint8) % 10)
         folder.mkdir(parents=True)
         contents = [idx_bytes(array) for array in arrays]
-        for name, content in zip(_idx_set.FILES, contents, strict=True):
+        for name, content in zip(_idx.FILES, contents, strict=True):
             (folder / name).write_bytes(content)
         hashes = tuple(hashlib.sha256(content).hexdigest() for content in contents)
         monkeypatch.setattr(fashion_mnist, "FULL", fashion_mnist.FULL._replace(sha256=hashes, validation=10))
@@ -87,7 +87,7 @@ def tiny_cifar_archive(
         with tarfile.open(folder / name, "w:gz") as tar:
             tar.add(unpacked, arcname=unpacked.name)
         content = (folder / name).read_bytes()
-        known = _archive.Archive(name, len(content), hashlib.sha256(content).hexdigest())
+        known = cifar.Archive(name, len(content), hashlib.sha256(content).hexdigest())
         monkeypatch.setitem(cifar.LAYOUTS, classes, cifar.LAYOUTS[classes]._replace(archive=known))
         return folder / name
 

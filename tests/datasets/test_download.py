@@ -17,7 +17,7 @@ import pytest
 
 from vitruvius import datasets
 from vitruvius.core.errors import WorkFailed
-from vitruvius.datasets import _archive, _download, cifar, fashion_mnist
+from vitruvius.datasets import _download, cifar, fashion_mnist
 
 CONTENT = np.random.default_rng(0).bytes(600_000)
 LIMIT = 1_000_000
@@ -95,8 +95,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 
 def check(content: bytes = CONTENT) -> partial[None]:
-    known = _archive.Archive("file", len(content), hashlib.sha256(content).hexdigest())
-    return partial(_archive.check, archive=known)
+    known = cifar.Archive("file", len(content), hashlib.sha256(content).hexdigest())
+    return partial(cifar.check_archive, archive=known)
 
 
 def test_a_file_arrives_whole_and_leaves_no_part(server: Server, tmp_path: Path) -> None:

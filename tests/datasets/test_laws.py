@@ -11,7 +11,7 @@ import torch
 from vitruvius import datasets
 from vitruvius.core import plugins
 from vitruvius.core.errors import UserError
-from vitruvius.datasets import Dataset, Split, _idx_set, mnist
+from vitruvius.datasets import Dataset, Split, _idx, mnist
 
 Make = Callable[..., Dataset]
 """A data set by `validation` and `seed`."""
@@ -139,7 +139,7 @@ def test_law(member: str, law: Callable[[Make], None], example: Example) -> None
 
 
 def test_damaged_mnist_is_refused(tmp_path: Path) -> None:
-    paths = [tmp_path / name for name in _idx_set.FILES]
+    paths = [tmp_path / name for name in _idx.FILES]
     for path in paths:  # plain: a gzip file has a checksum of its own
         path.write_bytes(gzip.decompress((mnist.SHIPPED / f"{path.name}.gz").read_bytes()))
     damage_is_noticed(Example("mnist", tmp_path), paths)

@@ -8,11 +8,11 @@ from vitruvius.core import files
 from vitruvius.core.config import Flags
 from vitruvius.core.errors import UserError
 from vitruvius.ranking import session
-from vitruvius.ranking.settings import RankConfig
+from vitruvius.ranking.settings import Config
 
 
 def inputs(data: str) -> dict[str, str]:
-    return session.inputs(RankConfig(data=data))
+    return session.inputs(Config(data=data))
 
 
 def test_the_hashes_of_inputs_change_with_a_file_of_data_or_a_folder(
@@ -33,12 +33,12 @@ def test_the_hashes_of_inputs_change_with_a_file_of_data_or_a_folder(
 
 def test_a_name_is_continued_with_the_same_settings_only(tmp_path: Path) -> None:
     flags = Flags(name="a", runs=str(tmp_path))
-    assert session.continue_named(RankConfig(), flags) == flags
+    assert session.continue_named(Config(), flags) == flags
     folder = tmp_path / "rank" / "a"
     folder.mkdir(parents=True)
-    recorded = RankConfig().model_dump(mode="json")
+    recorded = Config().model_dump(mode="json")
     files.write_json(folder / "config.json", {key: recorded[key] for key in recorded if key != "validation"})
-    for config in (RankConfig(), RankConfig(spread="processes", workers=2)):
+    for config in (Config(), Config(spread="processes", workers=2)):
         assert session.continue_named(config, flags) == Flags(resume=str(folder), runs=str(tmp_path))
     with pytest.raises(UserError, match="batch was 64, now 8"):
-        session.continue_named(RankConfig(batch=8), flags)
+        session.continue_named(Config(batch=8), flags)

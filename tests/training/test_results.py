@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from vitruvius.core import files
 from vitruvius.core.errors import UserError
 from vitruvius.render import text
 from vitruvius.training import results
@@ -59,14 +60,14 @@ def test_a_record_is_read_back_from_its_line_and_other_kinds_are_skipped() -> No
 
 def test_a_result_of_an_older_run_is_read_without_newer_keys_and_with_forgotten_ones(tmp_path: Path) -> None:
     (tmp_path / "result.json").write_text(json.dumps({**RESULT, "forgotten": 1}))
-    assert results.read_result(tmp_path) == Result(**RESULT)
+    assert Result(**files.read_json(tmp_path / "result.json")) == Result(**RESULT)
     assert Result(**RESULT).findings == ()
 
 
 def test_a_result_that_misses_its_accuracy_is_refused(tmp_path: Path) -> None:
     (tmp_path / "result.json").write_text(json.dumps({"epochs": 3}))
     with pytest.raises(UserError, match="test_accuracy is missing"):
-        results.read_result(tmp_path)
+        Result(**files.read_json(tmp_path / "result.json"))
 
 
 @pytest.mark.parametrize(("severity", "code"), [("error", 1), ("warning", 0)])

@@ -35,7 +35,7 @@ def test_records_after_the_checkpoint_are_dropped(folder: RunFolder) -> None:
 
 
 def test_the_log_has_a_row_per_epoch_with_its_timing() -> None:
-    assert session._csv([epoch(1)]).splitlines() == [
+    assert files.csv_text([epoch(1).row()]).splitlines() == [
         "epoch,train_loss,train_accuracy,val_loss,val_accuracy,lr,grad_norm,seconds,images_per_second",
         "1,0.25,0.5,,,0.001,1.0,1.5,10.0",
     ]

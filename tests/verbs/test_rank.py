@@ -18,7 +18,7 @@ from vitruvius.core.errors import Interrupted, UserError
 from vitruvius.core.records import Progress
 from vitruvius.ranking import report, session
 from vitruvius.ranking.results import Evaluation, Result
-from vitruvius.ranking.settings import RankConfig
+from vitruvius.ranking.settings import Config
 from vitruvius.verbs import rank
 
 NETS = [
@@ -104,7 +104,7 @@ def test_accuracies_are_read_after_the_last_score_is_on_disk(
 
     prepare = session.prepare
 
-    def leaking(config: RankConfig) -> session.Prepared:
+    def leaking(config: Config) -> session.Prepared:
         tables.accuracies(Path("nets.json"), "accuracy")
         return prepare(config)
 

@@ -73,12 +73,10 @@ class Arch(Strict):
             raise ValueError("pooling 'cls' needs class_token true; without one choose pooling 'mean'")
         if self.kernel not in members("kernels"):
             raise unknown("kernel", self.kernel, members("kernels"))
-        if self.head_dim is None:
-            for heads in set(self._spread(self.heads)):
-                if self.width % heads:
-                    raise ValueError(
-                        f"heads {heads} does not divide width {self.width}; set head_dim to choose freely"
-                    )
+        odd = [heads for heads in set(self._spread(self.heads)) if self.width % heads]
+        if odd and self.head_dim is None:
+            cure = "set head_dim to choose freely"
+            raise ValueError(f"heads {odd[0]} does not divide width {self.width}; {cure}")
         return self
 
     @cached_property

@@ -43,11 +43,10 @@ class ArchChoice(Part):
 
 def sizes(data: Images) -> dict[str, int]:
     """Return the fields of an Arch that the data decide; refuse data that are not square images."""
-    if len(data.shape) != 3 or data.shape[1] != data.shape[2]:
-        raise UserError(
-            f"{data.name}: samples of shape {data.shape} are not square images; a ViT needs those"
-        )
-    channels, side, _ = data.shape
+    shape = data.shape
+    if len(shape) != 3 or shape[1] != shape[2]:
+        raise UserError(f"{data.name}: samples of shape {shape} are not square images; a ViT needs those")
+    channels, side, _ = shape
     return {"image": side, "channels": channels, "classes": max(1, len(data.classes))}
 
 

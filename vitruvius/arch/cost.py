@@ -12,16 +12,13 @@ from typing import NamedTuple
 from vitruvius.arch.arch import Arch, Layer
 from vitruvius.core.errors import UserError
 
-FLOAT = 4
-"""Bytes of a float32."""
+FLOAT = 4  # bytes of a float32
 PAIRWISE_TOKENS = 64
 """Up to this many tokens, softmax and quadratic attention are faster if they store their weights."""
-SHARING_HEADS = 8
-"""Heads whose features quadratic attention computes in the same calls."""
+SHARING_HEADS = 8  # heads whose features quadratic attention computes in the same calls
 UNKNOWN_MEMORY = 2**40
-"""Bytes of memory assumed where the system does not tell."""
-TRAINING_COPIES = 4
-"""Weights, gradients and the two moments of AdamW."""
+"""Bytes assumed where the system does not tell: refuse nothing that a large server could hold."""
+TRAINING_COPIES = 4  # weights, gradients and the two moments of AdamW
 
 
 class Part(NamedTuple):
@@ -41,10 +38,6 @@ class Cost(NamedTuple):
     weight_bytes: int
     activation_bytes: int  # stored by autograd for one image of a training step
 
-    def training_bytes(self, batch: int) -> int:
-        """Return the bytes of a training step: weights, gradients, optimiser state, stored activations."""
-        return TRAINING_COPIES * self.weight_bytes + batch * self.activation_bytes
-
 
 def parts(arch: Arch) -> list[Part]:
     """Return the parts of the network in the order of the forward pass."""
@@ -56,7 +49,11 @@ def parts(arch: Arch) -> list[Part]:
         found.append(Part("class token", (tokens, width), width, 0))
     found.append(Part("positions", (tokens, width), positions, 0))
     for index, layer in enumerate(arch.layers):
-        found.append(_attention_part(arch, layer, f"layer {index} attention"))
+        inner = layer.heads * layer.head_dim
+        biases = 3 * inner * arch.qkv_bias + width * arch.out_bias
+        macs = 4 * tokens * width * inner + attention_macs(arch.kernel, tokens, layer)
+        params = 2 * width + 4 * width * inner + biases
+        found.append(Part(f"layer {index} attention", (tokens, width), params, macs))
         mlp_params = 2 * width + 2 * width * layer.mlp + layer.mlp + width
         found.append(Part(f"layer {index} mlp", (tokens, width), mlp_params, 2 * tokens * width * layer.mlp))
     found.append(Part("norm", (tokens, width), 2 * width, 0))
@@ -71,8 +68,7 @@ def cost(arch: Arch) -> Cost:
     892938
     """
     found = parts(arch)
-    params = sum(part.params for part in found)
-    macs = sum(part.macs for part in found)
+    params, macs = sum(part.params for part in found), sum(part.macs for part in found)
     return Cost(params, macs, FLOAT * params, activation_bytes(arch))
 
 
@@ -80,8 +76,7 @@ def attention_macs(kernel: str, tokens: int, layer: Layer) -> int:
     """Return the multiply-adds of the attention products of all heads of one layer, for one image.
 
     Pairwise kernels compare every query with every key and weight every value, $2 N^2 d$ per head; `hardmax`
-    selects one value; `linear`, and `quadratic` for long sequences, first multiply the features of the keys
-    with the values.
+    selects one value; `linear` and, for long sequences, `quadratic` first multiply key features with values.
     """
     heads, dim = layer.heads, layer.head_dim
     if kernel == "linear":
@@ -124,25 +119,19 @@ def activation_bytes(arch: Arch) -> int:
 def refuse_if_too_big(arch: Arch, batch: int = 0) -> None:
     """Refuse a network that does not fit into memory; without a batch only its weights count."""
     found = cost(arch)
-    need = found.training_bytes(batch) if batch else found.weight_bytes
-    have = memory_bytes()
+    copies, have = TRAINING_COPIES if batch else 1, memory_bytes()
+    need = copies * found.weight_bytes + batch * found.activation_bytes
     if need > 0.9 * have:
         what = f"training it with batch {batch}" if batch else "its weights"
-        raise UserError(
-            f"a network of {found.params:,} parameters does not fit: {what} needs about "
-            f"{need / 2**30:,.1f} GiB, this machine has {have / 2**30:,.1f} GiB"
-        )
+        sizes = f"{need / 2**30:,.1f} GiB, this machine has {have / 2**30:,.1f} GiB"
+        raise UserError(f"a network of {found.params:,} parameters does not fit: {what} needs about {sizes}")
 
 
 def memory_bytes() -> int:
     """Return the memory that this process may use: the machine's, or the limit of its container."""
     try:
         machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (
-        AttributeError,
-        ValueError,
-        OSError,
-    ):  # Windows has no sysconf: refuse nothing that a large server could hold
+    except (AttributeError, ValueError, OSError):  # Windows has no sysconf
         machine = UNKNOWN_MEMORY
     for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         try:
@@ -164,10 +153,3 @@ def _kept_by_kernel(kernel: str, tokens: int, layer: Layer) -> int:
     if tokens > PAIRWISE_TOKENS:  # fused and recomputing algorithms store nothing per pair
         return rows if kernel == "softmax" else inner + inner // 4
     return pairs if kernel == "softmax" else 3 * pairs
-
-
-def _attention_part(arch: Arch, layer: Layer, name: str) -> Part:
-    width, inner = arch.width, layer.heads * layer.head_dim
-    params = 2 * width + 3 * width * inner + 3 * inner * arch.qkv_bias + inner * width + width * arch.out_bias
-    macs = 4 * arch.tokens * width * inner + attention_macs(arch.kernel, arch.tokens, layer)
-    return Part(name, (arch.tokens, width), params, macs)

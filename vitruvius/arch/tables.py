@@ -1,8 +1,7 @@
 """Networks from presets and files: our own JSON, and the JSON of public ViT benchmarks.
 
 A file holds one network, or a list of `{"name": ..., "arch": {...}, "<column>": accuracy, ...}`. The public
-format writes an arch as `{"hidden_dim", "depth", "num_heads": [...], "mlp_ratio": [...]}`, its accuracies in
-percent.
+format writes an arch as `{"hidden_dim", "depth", "num_heads": [...], "mlp_ratio": [...]}`, accuracies in %.
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,11 +43,7 @@ def presets() -> dict[str, Preset]:
 
 
 def arch(name: str, changes: Settings = (), **from_data: Any) -> Arch:
-    """Return the network that `--arch NAME|FILE.json` and `--set field=value` describe.
-
-    `from_data` holds the fields that the data decide (image, channels, classes); a file and `--set` override
-    them.
-    """
+    """Return the network that `--arch` and `--set` describe; a FILE.json and `--set` override `from_data`."""
     if name.endswith(".json"):
         described = read_json(Path(name))
         described = described["arch"] if isinstance(described, dict) and "arch" in described else described
@@ -65,11 +60,16 @@ def arch(name: str, changes: Settings = (), **from_data: Any) -> Arch:
 
 def networks(path: Path, **from_data: Any) -> list[Named]:
     """Return the networks of a file without its accuracies; the first fault is named with its position."""
-    found = [
-        Named(_name(row, index), _network(row, f"{path}: entry {index}", from_data))
-        for index, row in enumerate(_rows(path), 1)
-    ]
-    _refuse_duplicates(found, path)
+    found: list[Named] = []
+    seen: dict[Any, int] = {}
+    for index, row in enumerate(_rows(path), 1):
+        name = str(row.get("name", f"net{index}"))
+        found.append(Named(name, _network(row, f"{path}: entry {index}", from_data)))
+    for index, (name, arch) in enumerate(found, 1):
+        for key, what in ((name, f"the name '{name}'"), (arch, "the same network")):
+            if key in seen:
+                raise UserError(f"{path}: entries {seen[key]} and {index} have {what}")
+            seen[key] = index
     return found
 
 
@@ -95,9 +95,8 @@ def columns(path: Path, wanted: str | None = None) -> list[str]:
 
 def accuracies(path: Path, column: str) -> list[float | None]:
     """Return a column of accuracies as fractions, in the order of the networks; None: not measured."""
-    return [
-        _accuracy(row, column, f"{path}: entry {index}: {column}") for index, row in enumerate(_rows(path), 1)
-    ]
+    rows = enumerate(_rows(path), 1)
+    return [_accuracy(row, column, f"{path}: entry {index}: {column}") for index, row in rows]
 
 
 def refuse_bad_accuracies(path: Path, column: str) -> None:
@@ -126,10 +125,6 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def _name(row: Mapping[str, Any], index: int) -> str:
-    return str(row["name"]) if "name" in row else f"net{index}"
-
-
 def _network(row: Mapping[str, Any], where: str, from_data: dict[str, Any]) -> Arch:
     described = row["arch"] if "arch" in row else {key: row[key] for key in row if key != "name"}
     try:
@@ -143,17 +138,15 @@ def _arch_fields(described: Any, where: str) -> dict[str, Any]:
     if not isinstance(described, dict):
         raise UserError(f"{where}: not a network but {type(described).__name__}")
     if THREE_STAGE_FIELDS & described.keys():
-        raise UserError(
-            f"{where}: a three-stage network (base_dim, pooling between stages) is not a plain ViT"
-        )
+        what = "a three-stage network (base_dim, pooling between stages)"
+        raise UserError(f"{where}: {what} is not a plain ViT")
     if not PUBLIC_FIELDS & described.keys():
         return {key: value for key, value in described.items() if key != "summary"}
-    strange = sorted(described.keys() ^ (PUBLIC_FIELDS | {"depth"}))
+    known = PUBLIC_FIELDS | {"depth"}
+    strange = sorted(described.keys() ^ known)
     if strange:
-        what = "is missing" if strange[0] in PUBLIC_FIELDS | {"depth"} else "is not known"
-        raise UserError(
-            f"{where}: the public dialect is depth, hidden_dim, mlp_ratio, num_heads: {strange[0]} {what}"
-        )
+        fault = f"{strange[0]} {'is missing' if strange[0] in known else 'is not known'}"
+        raise UserError(f"{where}: the public dialect is {', '.join(sorted(known))}: {fault}")
     return _from_public(described, where)
 
 
@@ -165,22 +158,13 @@ def _from_public(described: Mapping[str, Any], where: str) -> dict[str, Any]:
         raise UserError(f"{where}: hidden_dim must be a whole number, num_heads and mlp_ratio lists")
     if not all(type(count) is int and count > 0 for count in heads):
         raise UserError(f"{where}: num_heads must hold positive whole numbers")
-    for count in heads:
-        if width % count:
-            raise UserError(f"{where}: num_heads {count} does not divide hidden_dim {width}")
+    if odd := [count for count in heads if width % count]:
+        raise UserError(f"{where}: num_heads {odd[0]} does not divide hidden_dim {width}")
     if not all(isinstance(ratio, int | float) and 0 < ratio <= 64 for ratio in ratios):
         raise UserError(f"{where}: mlp_ratio must hold numbers above 0 and at most 64")
-    return {
-        "patch": 16,
-        "width": width,
-        "depth": depth,
-        "heads": heads,
-        "head_dim": [width // count for count in heads],
-        "mlp": [int(width * ratio) for ratio in ratios],
-        "pooling": "mean",
-        "qkv_bias": True,
-        "init": "public",
-    }
+    dims, mlp = [width // count for count in heads], [int(width * ratio) for ratio in ratios]
+    fields = {"patch": 16, "width": width, "depth": depth, "heads": heads, "head_dim": dims, "mlp": mlp}
+    return fields | {"pooling": "mean", "qkv_bias": True, "init": "public"}
 
 
 def _accuracy(row: Mapping[str, Any], column: str, where: str) -> float | None:
@@ -193,12 +177,3 @@ def _accuracy(row: Mapping[str, Any], column: str, where: str) -> float | None:
     if not 0 <= fraction <= 1:
         raise UserError(f"{where}: {value!r} is not an accuracy ({'percent' if percent else 'a fraction'})")
     return fraction
-
-
-def _refuse_duplicates(entries: list[Named], path: Path) -> None:
-    seen: dict[Any, int] = {}
-    for index, entry in enumerate(entries, 1):
-        for key, what in ((entry.name, f"the name '{entry.name}'"), (entry.arch, "the same network")):
-            if key in seen:
-                raise UserError(f"{path}: entries {seen[key]} and {index} have {what}")
-            seen[key] = index

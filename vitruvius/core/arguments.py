@@ -5,7 +5,6 @@ file and a Python call fail in the same words.
 """
 
 import argparse
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -13,6 +12,8 @@ from vitruvius.core.config import Config, Flags, checked_flags
 from vitruvius.core.errors import UserError, unknown
 from vitruvius.core.options import Option, options
 from vitruvius.core.plugins import docstring, examples
+
+Fields = dict[str, Any]
 
 
 def parse(verb: Any, program: str, words: list[str]) -> tuple[Config, Flags] | None:
@@ -25,19 +26,16 @@ def parse(verb: Any, program: str, words: list[str]) -> tuple[Config, Flags] | N
         print(parser.format_help(), end="")
         return None
     given, left = parser.parse_known_intermixed_args(_spelled_out(words))
-    for word in left:
-        if word.startswith("--"):
-            raise unknown(f"option of {program}", word, [option.name for option in known])
+    if strange := [word for word in left if word.startswith("--")]:
+        raise unknown(f"option of {program}", strange[0], [option.name for option in known])
     if left:
         raise UserError(f"{program}: '{left[0]}' is one word too many; see {program} --help")
     return _typed(verb.Config, vars(given) | rest)
 
 
-def from_call(
-    config_type: type[Config], positionals: Sequence[str], given: Mapping[str, Any]
-) -> tuple[Config, Flags]:
-    """Return the Config and Flags that the arguments of a Python call describe."""
-    fields, words = dict(given), tuple(positionals)
+def from_call(config_type: type[Config], words: tuple[str, ...], given: Fields) -> tuple[Config, Flags]:
+    """Return the Config and Flags that the arguments of a Python call describe; `words` have no name."""
+    fields = dict(given)
     for option in options(config_type):
         if words and option.is_positional:
             fields[option.field], words = (words, ()) if option.is_list else (words[0], words[1:])
@@ -46,7 +44,7 @@ def from_call(
     return _typed(config_type, fields)
 
 
-def _typed(config_type: type[Config], fields: dict[str, Any]) -> tuple[Config, Flags]:
+def _typed(config_type: type[Config], fields: Fields) -> tuple[Config, Flags]:
     """Check the fields; `model_fields_set` of the Config holds exactly these."""
     flags = {name: fields.pop(name) for name in config_type.takes if name in fields}
     return config_type(**fields), checked_flags(flags)
@@ -86,7 +84,7 @@ def _parser(verb: Any, program: str, known: list[Option], short: bool) -> argpar
     return parser
 
 
-def _keywords(option: Option) -> dict[str, Any]:
+def _keywords(option: Option) -> Fields:
     """Return the keywords with which argparse is told about an option."""
     value = ",".join(map(str, option.default)) if isinstance(option.default, tuple) else option.default
     is_said = value in (None, "") or isinstance(value, bool) or "default" in option.help
@@ -94,16 +92,14 @@ def _keywords(option: Option) -> dict[str, Any]:
     if option.is_positional:
         return text | {"nargs": "*" if option.is_list else "?", "metavar": option.field.upper()}
     if option.kind is bool:
-        return text | {
-            "dest": option.field,
-            "action": "store_false" if option.default is True else "store_true",
-        }
+        action = "store_false" if option.default is True else "store_true"
+        return text | {"dest": option.field, "action": action}
     if "field=value" in option.marks:
         return text | {"action": "append", "metavar": "FIELD=VALUE"}
     return text | {"metavar": option.metavar} | ({"action": "extend", "nargs": "*"} if option.is_list else {})
 
 
-def _split_rest(words: list[str], known: list[Option]) -> tuple[list[str], dict[str, Any]]:
+def _split_rest(words: list[str], known: list[Option]) -> tuple[list[str], Fields]:
     """Cut off the words after the first that is no option, if a field of type `Rest` takes them."""
     rest = next((option.field for option in known if option.is_rest), None)
     if rest is None:

@@ -6,6 +6,7 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
@@ -16,12 +17,9 @@ from vitruvius.core.errors import UserError, unknown
 class Strict(BaseModel):
     """A frozen model without surprises whose validation errors are sentences (`UserError`)."""
 
+    # The build is deferred: half of the start-up time went into validators that help never uses.
     model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
-        allow_inf_nan=False,
-        protected_namespaces=(),
-        defer_build=True,  # half of the start-up time went into validators that help never uses
+        frozen=True, extra="forbid", allow_inf_nan=False, protected_namespaces=(), defer_build=True
     )
 
     def __init__(self, **fields: Any) -> None:
@@ -85,11 +83,8 @@ def _split(value: Any) -> Any:
         value = [value]
     if not isinstance(value, Iterable):
         return (value,)
-    return tuple(
-        part
-        for item in value
-        for part in (filter(None, item.split(",")) if isinstance(item, str) else [item])
-    )
+    parts = (filter(None, item.split(",")) if isinstance(item, str) else [item] for item in value)
+    return tuple(chain.from_iterable(parts))
 
 
 T = TypeVar("T")
@@ -97,8 +92,7 @@ Positional = Annotated[T, "positional"]
 """A field that is given by its place on the command line, without its name."""
 Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
 Ints = Annotated[tuple[int, ...], BeforeValidator(_split)]
-Settings = Annotated[tuple[str, ...], "field=value"]
-"""What `--set` takes: `field=value`, as often as wanted."""
+Settings = Annotated[tuple[str, ...], "field=value"]  # what `--set` takes: `field=value`, as often as wanted
 Rest = Annotated[tuple[str, ...], "rest"]
 """All words after the first positional one: the arguments of the script that it names."""
 
@@ -131,15 +125,9 @@ def _value(text: str) -> Any:
         return [_value(part.strip()) for part in text.split(",")] if simple else text
 
 
-_WORDS = {
-    "int_parsing": "needs a whole number",
-    "int_type": "needs a whole number",
-    "int_from_float": "needs a whole number",
-    "float_parsing": "needs a number",
-    "float_type": "needs a number",
-    "bool_parsing": "needs true or false",
-    "missing": "is missing",
-}
+_WORDS = {"bool_parsing": "needs true or false"}
+_WORDS |= dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "needs a whole number")
+_WORDS |= dict.fromkeys(("float_parsing", "float_type"), "needs a number")
 
 
 def checked_flags(given: Mapping[str, Any]) -> Flags:
@@ -169,10 +157,7 @@ def _sentence(name: str, fields: Mapping[str, Any], error: ValidationError) -> s
             sentences[f"{fault['loc'][-1]} is missing"] = None
         else:
             what = _WORDS.get(fault["type"], fault["msg"].lower().replace("input should be", "must be"))
-            sentences[f"{field} {what}, got {_brief(fault['input'])}"] = None
+            given = repr(fault["input"])
+            brief = given if len(given) <= 60 else f"{given[:57]}..."
+            sentences[f"{field} {what}, got {brief}"] = None
     return "; ".join(sentences)
-
-
-def _brief(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

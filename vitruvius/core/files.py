@@ -1,16 +1,17 @@
 """Atomic, fsynced writes, checksums and strict JSON."""
 
+import csv
 import hashlib
+import io
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from vitruvius.core.errors import UserError, WorkFailed, reason
 
-JSON_LIMIT = 64 * 2**20
-"""Larger JSON files are refused before they are read."""
+JSON_LIMIT = 64 * 2**20  # larger JSON files are refused before they are read
 
 
 def write(path: Path, content: bytes | str) -> None:
@@ -28,9 +29,8 @@ def write(path: Path, content: bytes | str) -> None:
         _sync_folder(path.parent)
     except OSError as error:
         part.unlink(missing_ok=True)
-        raise WorkFailed(
-            f"could not write {path}: {reason(error)}; what was there before is intact"
-        ) from error
+        why = f"{reason(error)}; what was there before is intact"
+        raise WorkFailed(f"could not write {path}: {why}") from error
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -53,6 +53,15 @@ def read_json(path: Path, limit: int = JSON_LIMIT) -> Any:
         raise UserError(f"{path}: not JSON: {error.msg} in {where}") from error
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
         raise UserError(f"{path}: not JSON: {error}") from error
+
+
+def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows that have the same keys as CSV, with a header."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
 
 
 def append_line(path: Path, value: Any) -> None:
@@ -96,11 +105,10 @@ def content_hash(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
 
-def folder_hashes(folder: Path, skip: Iterable[str] = ()) -> dict[str, str]:
+def folder_hashes(folder: Path, skip: Collection[str] = ()) -> dict[str, str]:
     """Return the SHA-256 of every visible file directly in a folder."""
-    leave = set(skip)
     files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
-    return {path.name: sha256(path) for path in files if path.name not in leave}
+    return {path.name: sha256(path) for path in files if path.name not in skip}
 
 
 def tree_hash(folder: Path) -> str:

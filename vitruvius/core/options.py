@@ -49,10 +49,11 @@ FIRST, LAST = (Part.group, "data", "network"), ("recipe", "augmentation", "compu
 def options(config_type: type[Config]) -> list[Option]:
     """List the fields of a Config and the Flags that it takes, group by group."""
     found = [_option(config_type, name) for name in config_type.model_fields]
-    found += [_flag(name) for name in config_type.takes]
+    for name in config_type.takes:
+        kind, text = get_args(Flags.__annotations__[name])
+        found.append(Option(name, "run", text, kind, getattr(Flags, name), []))
     own = dict.fromkeys(option.group for option in found if option.group not in FIRST + LAST)
-    order = [*FIRST, *own, *LAST]
-    return sorted(found, key=lambda option: order.index(option.group))
+    return sorted(found, key=lambda option: [*FIRST, *own, *LAST].index(option.group))
 
 
 def _option(model: type[Part], name: str) -> Option:
@@ -61,11 +62,6 @@ def _option(model: type[Part], name: str) -> Option:
     text = next(filter(None, (part.model_fields[name].description for part in parts)), "")
     info, group = model.model_fields[name], vars(parts[-1]).get("group", Part.group)
     return Option(name, group, " ".join(text.split()), info.annotation, info.default, info.metadata)
-
-
-def _flag(name: str) -> Option:
-    kind, text = get_args(Flags.__annotations__[name])
-    return Option(name, "run", text, kind, getattr(Flags, name), [])
 
 
 def _metavar(kind: Any) -> str:

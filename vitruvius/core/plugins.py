@@ -57,12 +57,11 @@ def module(family: str, name: str) -> ModuleType:
 
 def function(family: str, name: str) -> Any:
     """Return the function that a member is named after, or a user's own from `path.py:name`."""
+    kind = singular(family)
     if ".py:" in name:
-        return _own(singular(family), name)
+        return _own(kind, name)
     if name.endswith(".py"):
-        raise UserError(
-            f"{singular(family)} '{name}': write which function of the file is meant, {name}:NAME"
-        )
+        raise UserError(f"{kind} '{name}': write which function of the file is meant, {name}:NAME")
     try:
         return getattr(module(family, name), name)
     except UserError as error:

@@ -113,9 +113,8 @@ def verify(folder: Path, name: str) -> Path:
     manifest = folder / "manifest.json"
     known = files.read_json(manifest)["files"] if manifest.is_file() else {}
     if name in known and files.sha256(path) != known[name]:
-        raise UserError(
-            f"{path}: its SHA-256 is not the one in manifest.json: the file is damaged or was changed"
-        )
+        fault = "its SHA-256 is not the one in manifest.json: the file is damaged or was changed"
+        raise UserError(f"{path}: {fault}")
     return path
 
 
@@ -124,11 +123,8 @@ def environment(packages: tuple[str, ...] = ("torch", "numpy", "safetensors"), *
     from importlib import metadata
 
     versions = {name: metadata.version(name) for name in packages}
-    return {"vitruvius": metadata.version("vitruvius"), "python": platform.python_version(), **versions} | {
-        "machine": platform.machine(),
-        "system": platform.system(),
-        **more,
-    }
+    found = {"vitruvius": metadata.version("vitruvius"), "python": platform.python_version(), **versions}
+    return found | {"machine": platform.machine(), "system": platform.system(), **more}
 
 
 def _resumed(folder: Path, asked: C) -> C:
@@ -139,10 +135,8 @@ def _resumed(folder: Path, asked: C) -> C:
     refused = [key for key in changed(before, wanted) if key not in asked.changeable]
     if refused:
         pairs = ", ".join(f"{key} was {before[key]!r}, now {wanted[key]!r}" for key in refused)
-        free = ", ".join(asked.changeable)
-        raise UserError(
-            f"--resume {folder.name} cannot change {pairs}{f'; only {free} may differ' if free else ''}"
-        )
+        free = f"; only {', '.join(asked.changeable)} may differ" if asked.changeable else ""
+        raise UserError(f"--resume {folder.name} cannot change {pairs}{free}")
     return type(asked)(**recorded | {key: wanted[key] for key in asked.changeable if key in wanted})
 
 

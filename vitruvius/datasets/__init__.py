@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -45,9 +45,7 @@ class Dataset:
     validation: Split
     test: Split
     classes: tuple[str, ...]  # empty without labels
-    mean: tuple[
-        float, ...
-    ] = ()  # of the training pixels in 0..1, per channel; empty: floats, used as they are
+    mean: tuple[float, ...] = ()  # per channel, of the training pixels in 0..1; empty for floats, used as is
     std: tuple[float, ...] = ()
     source: str = ""  # what was read: files, counts, 'full' or 'mini'
     sha256: str = ""  # of everything that was read, or of the drawn numbers
@@ -56,6 +54,17 @@ class Dataset:
     def shape(self) -> tuple[int, ...]:
         """Return the shape of one sample."""
         return tuple(self.train.x.shape[1:])
+
+    @property
+    def counts(self) -> str:
+        """Return the sizes of the splits in words; the noun (images, samples) is left to the caller."""
+        train, validation, test = len(self.train), len(self.validation), len(self.test)
+        return f"{train:,} training, {validation:,} validation, {test:,} test"
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        """Return what a prediction needs besides the weights: class names and normalisation."""
+        return {"data": self.name} | {key: list(getattr(self, key)) for key in ("classes", "mean", "std")}
 
     def class_counts(self) -> dict[str, int]:
         """Return the number of training samples of each class; empty without labels."""
@@ -86,17 +95,15 @@ def get(name: str, *, data_dir: str | None = None, validation: int | None = None
     if seed < 0:
         raise UserError(f"seed {seed}: choose 0 or more")
     member, _, argument = name.partition(":")
-    if member.endswith(".py"):
-        make, argument = plugins.function("datasets", name), ""
-    else:
-        make = plugins.function("datasets", member)
-    given = (argument,) if argument else ()
+    is_own = member.endswith(".py")
+    make = plugins.function("datasets", name if is_own else member)
+    given = (argument,) if argument and not is_own else ()
     options = {"data_dir": data_dir, "validation": validation, "seed": seed}
     try:
         inspect.signature(make).bind(*given, **options)
     except TypeError as error:
         raise UserError(f"dataset '{name}': {error}; it is written {_usage(member, make)}") from None
-    if not member.endswith(".py"):
+    if not is_own:
         return make(*given, **options)
     try:
         made = make(**options)
@@ -118,9 +125,9 @@ def read_image(path: Path, side: int) -> "NDArray[np.uint8]":
 
 def stratified_order(labels: Sequence[Hashable], seed: int) -> list[int]:
     """Return all indices in a random order whose every prefix holds the classes in proportion."""
-    from vitruvius.datasets import _splits
+    from vitruvius.datasets import _samples
 
-    return _splits.stratified_order(labels, seed)
+    return _samples.stratified_order(labels, seed)
 
 
 def _usage(member: str, make: Callable[..., Dataset]) -> str:

@@ -14,10 +14,8 @@ from filelock import FileLock
 from vitruvius.core.errors import UserError, WorkFailed, reason
 
 CHUNK = 2**18
-TIMEOUT = 30.0
-"""Seconds without a byte after which a connection counts as broken."""
-PAUSES = (0.5, 2.0)
-"""Seconds to wait before each new attempt after a broken connection."""
+TIMEOUT = 30.0  # seconds without a byte after which a connection counts as broken
+PAUSES = (0.5, 2.0)  # seconds to wait before each new attempt after a broken connection
 log = logging.getLogger(__name__)
 
 
@@ -61,19 +59,16 @@ def _receive(url: str, part: Path, limit: int) -> None:
         except (HTTPError, HTTPException, ConnectionError) as error:
             is_refused = isinstance(error, HTTPError) and error.code < 500
             if is_refused or pause is None:
-                raise WorkFailed(
-                    f"could not download {url}: {error}; the next call continues where this one stopped, "
-                    f"or put the file into {part.parent} yourself"
-                ) from error
+                cure = f"the next call continues where this one stopped, or put the file into {part.parent}"
+                raise WorkFailed(f"could not download {url}: {error}; {cure} yourself") from error
             time.sleep(pause)
 
 
 def _append(url: str, part: Path, limit: int) -> None:
     """Request the bytes that the part does not hold yet."""
     have = part.stat().st_size if part.exists() else 0
-    headers = {"User-Agent": "vitruvius", "Accept-Encoding": "identity"} | (
-        {"Range": f"bytes={have}-"} if have else {}
-    )
+    rest = {"Range": f"bytes={have}-"} if have else {}
+    headers = {"User-Agent": "vitruvius", "Accept-Encoding": "identity"} | rest
     try:
         response = urlopen(Request(url, headers=headers), timeout=TIMEOUT)
     except HTTPError as error:
@@ -84,9 +79,8 @@ def _append(url: str, part: Path, limit: int) -> None:
     except OSError as error:
         raise ConnectionError(str(error)) from error
     with response:
-        is_rest = response.status == 206 and response.headers.get("Content-Range", "").startswith(
-            f"bytes {have}-"
-        )
+        sent = response.headers.get("Content-Range", "")
+        is_rest = response.status == 206 and sent.startswith(f"bytes {have}-")
         with open(part, "ab" if is_rest else "wb") as file:
             for chunk in _chunks(response):
                 if file.tell() + len(chunk) > limit:

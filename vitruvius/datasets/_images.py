@@ -56,11 +56,9 @@ def _pixels(image: Image.Image, side: int) -> NDArray[np.uint8]:
     if width * height > PIXEL_LIMIT:
         raise UserError(f"{width} x {height} pixels, at most {PIXEL_LIMIT // 10**6} million are decoded")
     upright = ImageOps.exif_transpose(image)
-    if upright.mode in GREY:
-        small = _grey(upright).resize((side, side), Image.Resampling.BILINEAR)
-        return np.asarray(small)[None]
-    small = upright.convert("RGB").resize((side, side), Image.Resampling.BILINEAR)
-    return np.ascontiguousarray(np.asarray(small).transpose(2, 0, 1))
+    plain = _grey(upright) if upright.mode in GREY else upright.convert("RGB")
+    small = np.asarray(plain.resize((side, side), Image.Resampling.BILINEAR))
+    return small[None] if small.ndim == 2 else np.ascontiguousarray(small.transpose(2, 0, 1))
 
 
 def _grey(image: Image.Image) -> Image.Image:

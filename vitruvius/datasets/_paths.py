@@ -10,6 +10,8 @@ from pathlib import Path
 
 from vitruvius.core.errors import UserError
 
+Names = Sequence[str]
+
 
 def offline() -> bool:
     """Whether downloads are forbidden: $VITRUVIUS_OFFLINE or $HF_HUB_OFFLINE is set to anything but 0."""
@@ -23,13 +25,10 @@ def expand_home(path: str) -> Path:
 
 def cache(name: str) -> Path:
     """Return the folder for the downloads of a data set."""
-    home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return expand_home(home) / "vitruvius" / name
+    return expand_home(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "vitruvius" / name
 
 
-def folders(
-    name: str, subfolders: Sequence[str], known: Sequence[str] = (), data_dir: str | None = None
-) -> list[Path]:
+def folders(name: str, subfolders: Names, known: Names = (), data_dir: str | None = None) -> list[Path]:
     """Return the folders in which a data set is searched, in order.
 
     A data folder may hold the files themselves; $VITRUVIUS_DATA holds many sets, so only its subfolders count
@@ -43,23 +42,18 @@ def folders(
     return [*asked, *(expand_home(folder) for folder in known), cache(name)]
 
 
-def find(folders: Sequence[Path], names: Sequence[Sequence[str]]) -> list[Path] | None:
+def find(folders: Sequence[Path], names: Sequence[Names]) -> list[Path] | None:
     """Return the files from the first folder that holds all of them; each may have several spellings."""
     for folder in folders:
-        found = [
-            next((folder / name for name in options if os.path.isfile(folder / name)), None)
-            for options in names
-        ]
-        if None not in found:
-            return [path for path in found if path is not None]
+        there = [[folder / name for name in options if os.path.isfile(folder / name)] for options in names]
+        if all(there):
+            return [found[0] for found in there]
     return None
 
 
-def not_found(name: str, folders: Sequence[Path], names: Sequence[Sequence[str]], hint: str) -> UserError:
+def not_found(name: str, folders: Sequence[Path], names: Sequence[Names], hint: str) -> UserError:
     """Return the error for missing files: the folders searched, the files wanted, and a hint."""
-    wanted = ", ".join(options[0] for options in names)
-    where = ", ".join(map(str, folders))
+    wanted, where = ", ".join(options[0] for options in names), ", ".join(map(str, folders))
     switch = " (downloads are switched off by VITRUVIUS_OFFLINE or HF_HUB_OFFLINE)" if offline() else ""
-    return UserError(
-        f"dataset {name}: not found in {where}{switch}: put {wanted} into one of these folders; {hint}"
-    )
+    put = f"put {wanted} into one of these folders"
+    return UserError(f"dataset {name}: not found in {where}{switch}: {put}; {hint}")

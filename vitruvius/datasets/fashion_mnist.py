@@ -8,25 +8,17 @@ from functools import partial
 from pathlib import Path
 
 from vitruvius.core.errors import unknown
-from vitruvius.datasets import Dataset, _download, _idx, _idx_set, _paths
+from vitruvius.datasets import Dataset, _download, _idx, _paths
 
 SHIPPED = Path(__file__).parent / "fashion_mnist_mini"
 MIRROR = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com"
 KNOWN_FOLDERS = ("/usr/share/datasets/fashion-mnist", "~/.keras/datasets/fashion-mnist")
 PARTS = ("full", "mini", "any")
 CLASSES = (
-    "T-shirt/top",
-    "Trouser",
-    "Pullover",
-    "Dress",
-    "Coat",
-    "Sandal",
-    "Shirt",
-    "Sneaker",
-    "Bag",
-    "Ankle boot",
+    *("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat"),
+    *("Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"),
 )
-FULL = _idx_set.Known(
+FULL = _idx.Known(
     "fashion_mnist",
     CLASSES,
     (
@@ -37,7 +29,7 @@ FULL = _idx_set.Known(
     ),
     validation=5_000,
 )
-MINI = _idx_set.Known(
+MINI = _idx.Known(
     "fashion_mnist (mini)",
     CLASSES,
     (
@@ -60,24 +52,17 @@ def fashion_mnist(
     """
     if part not in PARTS:
         raise unknown("part of fashion_mnist", part, PARTS)
-    names = [_idx_set.spellings(name) for name in _idx_set.FILES]
-    folders = _paths.folders(
-        "fashion_mnist", ("FashionMNIST/raw", "fashion-mnist", "fashion_mnist"), KNOWN_FOLDERS, data_dir
-    )
+    names = [_idx.spellings(name) for name in _idx.FILES]
+    subfolders = ("FashionMNIST/raw", "fashion-mnist", "fashion_mnist")
+    folders = _paths.folders("fashion_mnist", subfolders, KNOWN_FOLDERS, data_dir)
     paths = None if part == "mini" else _paths.find(folders, names)
     if paths is not None:
-        return _idx_set.load(FULL, paths, validation)
+        return _idx.load(FULL, paths, validation)
     if part == "mini" or (part == "any" and data_dir is None):
-        return _idx_set.load(MINI, [SHIPPED / f"{name}.gz" for name in _idx_set.FILES], validation)
+        return _idx.load(MINI, [SHIPPED / f"{name}.gz" for name in _idx.FILES], validation)
     if data_dir is not None or _paths.offline():
         raise _paths.not_found("fashion_mnist", folders, names, "fashion_mnist:mini ships with the package")
-    return _idx_set.load(FULL, _downloaded(), validation)
-
-
-def _downloaded() -> list[Path]:
-    """Download the four files from the public mirror into the cache and compare them with their checksums."""
-    paths = [_paths.cache("fashion_mnist") / f"{name}.gz" for name in _idx_set.FILES]
+    paths = [_paths.cache("fashion_mnist") / f"{name}.gz" for name in _idx.FILES]
     for path, sha256 in zip(paths, FULL.sha256, strict=True):
-        check = partial(_idx.read, limit=_idx_set.LIMIT, sha256=sha256)
-        _download.fetch(f"{MIRROR}/{path.name}", path, check, _idx_set.LIMIT)
-    return paths
+        _download.fetch(f"{MIRROR}/{path.name}", path, partial(_idx.read, sha256=sha256), _idx.LIMIT)
+    return _idx.load(FULL, paths, validation)

@@ -8,18 +8,26 @@ names. A folder whose own name ends in @NUMBER is written with a second one: `fo
 import hashlib
 from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from vitruvius.core.errors import UserError
-from vitruvius.datasets import Dataset, Split, _images, _paths, _pixels, _splits, _tree
-from vitruvius.datasets._tree import Picture
+from vitruvius.core.errors import UserError, reason
+from vitruvius.datasets import Dataset, Split, _images, _paths, _samples
 
 SIDE, LARGEST_SIDE = 32, 4096
-FRACTION = 0.1
-"""Fraction of an undivided set for validation, and for test."""
+FRACTION = 0.1  # fraction of an undivided set for validation, and for test
+PARTS = {"train": "train", "val": "validation", "validation": "validation", "test": "test"}
+SUFFIXES = (".png", ".jpg", ".jpeg")
+
+
+class Picture(NamedTuple):
+    """A picture file and its class, the name of its folder ('' in a flat folder)."""
+
+    path: Path
+    kind: str
 
 
 def folder(
@@ -33,7 +41,7 @@ def folder(
     """
     name, side = _side(path)
     root = (_paths.expand_home(data_dir or ".") / _paths.expand_home(name)).resolve()
-    parts = _divided(_tree.parts(root), validation, seed)
+    parts = _divided(_parts(root), validation, seed)
     classes = _classes(root, parts)
     pictures = [picture for part in parts for picture in part]
     x, digest = _decoded(root, pictures, side)
@@ -43,18 +51,9 @@ def folder(
     if classes:
         labels = torch.tensor([number[picture.kind] for picture in pictures]).tensor_split(cuts)
     train, put_aside, test = (Split(*both) for both in zip(x.tensor_split(cuts), labels, strict=True))
-    mean, std = _pixels.mean_std(train.x)
-    return Dataset(
-        name=f"folder:{name}@{side}",
-        train=train,
-        validation=put_aside,
-        test=test,
-        classes=classes,
-        mean=mean,
-        std=std,
-        source=f"{len(pictures):,} pictures of {len(classes) or 'unknown'} classes from {root}",
-        sha256=digest,
-    )
+    mean, std = _samples.mean_std(train.x)
+    source = f"{len(pictures):,} pictures of {len(classes) or 'unknown'} classes from {root}"
+    return Dataset(f"folder:{name}@{side}", train, put_aside, test, classes, mean, std, source, digest)
 
 
 def _side(path: str) -> tuple[str, int]:
@@ -75,14 +74,13 @@ def _side(path: str) -> tuple[str, int]:
 def _divided(parts: dict[str, list[Picture]], validation: int | None, seed: int) -> list[list[Picture]]:
     """Return the pictures for training, validation and test; split at random what no folder divides."""
     if "validation" in parts and validation is not None:
-        raise UserError(
-            f"validation {validation}: this folder has its own validation part, leave the number out"
-        )
+        why = "this folder has its own validation part, leave the number out"
+        raise UserError(f"validation {validation}: {why}")
     pool = parts["all"] if "all" in parts else parts["train"]
     tenth = round(FRACTION * len(pool))
     tests = tenth if "all" in parts else 0
-    aside = 0 if "validation" in parts else _splits.checked(validation, tenth, len(pool) - tests)
-    order = _splits.stratified_order([picture.kind for picture in pool], seed)
+    aside = 0 if "validation" in parts else _samples.validation_size(validation, tenth, len(pool) - tests)
+    order = _samples.stratified_order([picture.kind for picture in pool], seed)
     drawn = [order[tests + aside :], order[tests : tests + aside], order[:tests]]
     train, put_aside, test = ([pool[position] for position in sorted(positions)] for positions in drawn)
     return [train, parts.get("validation", put_aside), parts.get("test", test)]
@@ -94,17 +92,15 @@ def _classes(root: Path, parts: list[list[Picture]]) -> tuple[str, ...]:
     trained = {picture.kind for picture in parts[0]}
     missing = [f"'{kind}' ({count} in all)" for kind, count in sorted(counts.items()) if kind not in trained]
     if missing:
-        raise UserError(f"folder {root}: no picture is left to train {_tree.some(missing)}")
+        raise UserError(f"folder {root}: no picture is left to train {_some(missing)}")
     return tuple(sorted(kind for kind in counts if kind))
 
 
 def _decoded(root: Path, pictures: list[Picture], side: int) -> tuple[Tensor, str]:
     """Decode all pictures (B, C, side, side); return them and a checksum that is the same for any split."""
-    shape = (len(pictures), 3, side, side)
-    _pixels.refuse_if_too_big(
-        f"folder {root}: {shape[0]:,} pictures of 3 x {side} x {side} bytes", int(np.prod(shape))
-    )
-    x_BCHW = np.empty(shape, np.uint8)
+    count, what = len(pictures), f"pictures of 3 x {side} x {side} bytes"
+    _samples.refuse_if_too_big(f"folder {root}: {count:,} {what}", 3 * count * side**2)
+    x_BCHW = np.empty((count, 3, side, side), np.uint8)
     is_grey, digests, unreadable = True, {}, []
     for position, (path, _) in enumerate(pictures):
         name = str(path.relative_to(root))
@@ -118,8 +114,80 @@ def _decoded(root: Path, pictures: list[Picture], side: int) -> tuple[Tensor, st
         is_grey = is_grey and len(pixels_CHW) == 1
         digests[name] = hashlib.sha256(data).hexdigest()
     if unreadable:
-        raise UserError(
-            f"folder {root}: {len(unreadable):,} of {shape[0]:,} files unread: {_tree.some(unreadable)}"
-        )
+        faults = f"{len(unreadable):,} of {count:,} files unread: {_some(unreadable)}"
+        raise UserError(f"folder {root}: {faults}")
     digest = hashlib.sha256("".join(f"{name}\0{digests[name]}\0" for name in sorted(digests)).encode())
     return torch.from_numpy(x_BCHW[:, :1].copy() if is_grey else x_BCHW), digest.hexdigest()
+
+
+def _parts(root: Path) -> dict[str, list[Picture]]:
+    """Return the pictures of `train`, `validation` and `test`, or of `all` if the folder is not divided.
+
+    Hidden files are left out; every other file in a folder of pictures counts as one: none is lost silently.
+    """
+    try:
+        if not root.is_dir():
+            raise UserError(f"folder {root}: no such folder")
+        if not (root / "train").is_dir():
+            return {"all": _pictures(root, root)}
+        return _splits(root)
+    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
+        raise UserError(f"folder {root}: {reason(error) if isinstance(error, OSError) else error}") from error
+
+
+def _splits(root: Path) -> dict[str, list[Picture]]:
+    """Return the pictures of each split; other folders beside `train` are refused: it could be a class."""
+    beside = [entry for entry in _visible(root, root) if entry.name not in PARTS]
+    odd = [entry.name for entry in beside if entry.is_dir() or entry.suffix.lower() in SUFFIXES]
+    if odd:
+        read = "beside train only val (or validation) and test are read"
+        raise UserError(f"folder {root}: {read}, not {_some(odd)}")
+    found: dict[str, list[Picture]] = {}
+    for name, part in PARTS.items():
+        if (root / name).is_dir():
+            if part in found:
+                raise UserError(f"folder {root}: has both val and validation, keep one")
+            found[part] = _pictures(_inside(root / name, root), root)
+    known = {picture.kind for picture in found["train"]}
+    for part, pictures in found.items():
+        strange = {picture.kind for picture in pictures} - known
+        if strange:
+            names = _some(sorted(name or "pictures outside the folders of classes" for name in strange))
+            raise UserError(f"folder {root}: {part} has {names}, which train has not")
+    return found
+
+
+def _pictures(folder: Path, root: Path) -> list[Picture]:
+    entries = _visible(folder, root)
+    kinds = [entry for entry in entries if entry.is_dir()]
+    if not kinds:
+        if not entries:
+            raise UserError(f"folder {folder}: holds no pictures and no folders of pictures")
+        return [Picture(path, "") for path in entries]
+    stray = [entry.name for entry in entries if entry.suffix.lower() in SUFFIXES and entry not in kinds]
+    if stray:
+        raise UserError(f"folder {folder}: has folders of classes and pictures beside them: {_some(stray)}")
+    pictures = {kind.name: _visible(kind, root) for kind in kinds}
+    empty = [name for name, paths in pictures.items() if not paths]
+    if empty:
+        raise UserError(f"folder {folder}: no pictures of {_some(empty)}")
+    return [Picture(path, name) for name, paths in pictures.items() for path in paths]
+
+
+def _visible(folder: Path, root: Path) -> list[Path]:
+    """Return the entries of a folder without hidden ones, sorted by name."""
+    entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+    return [_inside(entry, root) for entry in entries]
+
+
+def _inside(entry: Path, root: Path) -> Path:
+    """Return the entry; refuse a link that leads out of the root."""
+    if entry.is_symlink() and not entry.resolve().is_relative_to(root):
+        raise UserError(f"folder {root}: {entry.relative_to(root)} is a link that leads out of the folder")
+    return entry
+
+
+def _some(names: list[str]) -> str:
+    """List at most ten names and the number of the others."""
+    more = f" and {len(names) - 10:,} more" if len(names) > 10 else ""
+    return ", ".join(names[:10]) + more

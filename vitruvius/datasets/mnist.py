@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from vitruvius.datasets import Dataset, _idx_set, _paths
+from vitruvius.datasets import Dataset, _idx, _paths
 
 SHIPPED = Path(__file__).parent / "mnist_files"
-KNOWN = _idx_set.Known(
+KNOWN = _idx.Known(
     "mnist",
     tuple("0123456789"),
     (
@@ -26,10 +26,9 @@ def mnist(*, data_dir: str | None = None, validation: int | None = None, seed: i
     folders = _paths.folders("mnist", ("MNIST/raw", "mnist"), data_dir=data_dir)
     if data_dir is None:
         folders.append(SHIPPED)
-    names = [_idx_set.spellings(name) for name in _idx_set.FILES]
+    names = [_idx.spellings(name) for name in _idx.FILES]
     paths = _paths.find(folders, names)
     if paths is None:
-        raise _paths.not_found(
-            "mnist", folders, names, "without a data folder the copy in the package is read"
-        )
-    return _idx_set.load(KNOWN, paths, validation)
+        hint = "without a data folder the copy in the package is read"
+        raise _paths.not_found("mnist", folders, names, hint)
+    return _idx.load(KNOWN, paths, validation)

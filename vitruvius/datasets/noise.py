@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from vitruvius.core.errors import UserError
-from vitruvius.datasets import Dataset, Split, _pixels, _splits
+from vitruvius.datasets import Dataset, Split, _samples
 
 SAMPLES, TEST, VALIDATION = 768, 128, 128
 SHAPE = re.compile(r"([1-9]\d{0,4})x([1-9]\d{0,4})x([1-9]\d{0,4})(?:/([1-9]\d{0,4}))?")
@@ -22,25 +22,21 @@ def noise(
     """
     match = SHAPE.fullmatch(shape)
     if match is None:
-        raise UserError(
-            f"noise:{shape}: write CHANNELSxHEIGHTxWIDTH, with /CLASSES if not 10, as in noise:3x32x32/100"
-        )
+        usage = "write CHANNELSxHEIGHTxWIDTH, with /CLASSES if not 10, as in noise:3x32x32/100"
+        raise UserError(f"noise:{shape}: {usage}")
     channels, height, width, classes = (int(number) for number in match.groups("10"))
-    sizes = (SAMPLES, channels, height, width)
-    _pixels.refuse_if_too_big(f"noise:{shape}, {SAMPLES} samples,", 4 * SAMPLES * channels * height * width)
+    _samples.refuse_if_too_big(f"noise:{shape}, {SAMPLES} samples,", 4 * SAMPLES * channels * height * width)
     random = np.random.default_rng(seed)
-    x, y = random.standard_normal(sizes, dtype=np.float32), random.integers(classes, size=SAMPLES)
+    x = random.standard_normal((SAMPLES, channels, height, width), dtype=np.float32)
+    y = random.integers(classes, size=SAMPLES)
     digest = hashlib.sha256(x.data)
     digest.update(y.data)
     samples, labels = torch.from_numpy(x), torch.from_numpy(y)
-    known = SAMPLES - TEST
-    train, put_aside = _splits.put_aside(samples[:known], labels[:known], validation, VALIDATION)
-    return Dataset(
+    test = Split(samples[-TEST:], labels[-TEST:])
+    return _samples.dataset(
+        *(samples[:-TEST], labels[:-TEST], test, validation, VALIDATION),
         name=f"noise:{channels}x{height}x{width}/{classes}",
-        train=train,
-        validation=put_aside,
-        test=Split(samples[known:], labels[known:]),
-        classes=tuple(str(label) for label in range(classes)),
+        classes=tuple(map(str, range(classes))),
         source=f"{SAMPLES} pictures drawn with seed {seed}",
         sha256=digest.hexdigest(),
     )

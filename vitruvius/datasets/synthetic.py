@@ -10,7 +10,7 @@ import hashlib
 import numpy as np
 import torch
 
-from vitruvius.datasets import Dataset, Split, _splits
+from vitruvius.datasets import Dataset, Split, _samples
 
 SAMPLES, TEST, VALIDATION = 20_000, 2_000, 4_000
 DIMENSIONS, DECIDING = 100, 20
@@ -29,16 +29,11 @@ def synthetic(*, data_dir: str | None = None, validation: int | None = None, see
     digest = hashlib.sha256(z.data)
     digest.update(square.data)
     z[:, :DECIDING] *= VARIANCE**0.5
-    rotation = np.linalg.svd(square)[0]
-    x = torch.from_numpy((z @ rotation).astype(np.float32))
+    x = torch.from_numpy((z @ np.linalg.svd(square)[0]).astype(np.float32))
     y = torch.from_numpy((z[:, :DECIDING].sum(1) > 0).astype(np.int64))
-    known = SAMPLES - TEST
-    train, put_aside = _splits.put_aside(x[:known], y[:known], validation, VALIDATION)
-    return Dataset(
+    return _samples.dataset(
+        *(x[:-TEST], y[:-TEST], Split(x[-TEST:], y[-TEST:]), validation, VALIDATION),
         name="synthetic",
-        train=train,
-        validation=put_aside,
-        test=Split(x[known:], y[known:]),
         classes=("negative", "positive"),
         source=f"{SAMPLES:,} vectors of {DIMENSIONS} numbers drawn with seed {seed}",
         sha256=digest.hexdigest(),

@@ -4,9 +4,8 @@
 Random noise and masks are drawn from `generator`; None means evaluation, where the input is left as it is.
 
 A member that can train autoencoders also has `def corrupt(x, generator, *, ...) -> Seen`: the corrupted input
-and which entries count, so that a grid of autoencoders shares it; a member without it trains each autoencoder
-separately. A member that reads the labels says `NEEDS_LABELS = True`: `train` demands it, `pretrain` refuses
-it.
+and which entries count, so that a grid of autoencoders shares it; a member without it trains each separately.
+A member that reads the labels says `NEEDS_LABELS = True`: `train` demands it, `pretrain` refuses it.
 
 Laws, tested over the folder: the loss is a finite scalar, differentiable, the mean over samples (so that
 parts of a batch add up to the whole), the same for the same generator, and it falls on a toy set.

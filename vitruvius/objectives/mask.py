@@ -10,7 +10,7 @@ from typing import Literal
 import torch
 from torch import Generator, Tensor, nn
 
-from vitruvius.nn.masked import MaskedAutoencoder, Masking, hide
+from vitruvius.nn.masked import MaskedAutoencoder, hide
 from vitruvius.objectives import Batch, Loss, Seen, penalty, reconstruction_loss
 
 Counted = Literal["all", "masked", "visible"]
@@ -29,9 +29,8 @@ def mask(
     if isinstance(model, MaskedAutoencoder):
         value = _patch_error(model, batch.x, generator, share, counted)
         return Loss(value + l2 * penalty(model) if l2 and generator is not None else value)
-    return reconstruction_loss(
-        model, batch.x, corrupt(batch.x, generator, share=share, counted=counted), generator, l2
-    )
+    seen = corrupt(batch.x, generator, share=share, counted=counted)
+    return reconstruction_loss(model, batch.x, seen, generator, l2)
 
 
 def corrupt(x: Tensor, generator: Generator | None, *, share: float = 0.25, counted: Counted = "all") -> Seen:
@@ -48,11 +47,8 @@ def _patch_error(
 ) -> Tensor:
     plan = hide(len(image_BCHW), model.patches, share if generator is not None else 0.0, generator)
     error_Bn = (model.predict(image_BCHW, plan) - model.target(image_BCHW)).square().mean(-1)
-    counts_Bn = _counted_patches(plan, counted if generator is not None else "all").to(error_Bn)
+    hidden_Bn = plan.hidden()
+    chosen = {"all": torch.ones_like(hidden_Bn), "masked": hidden_Bn, "visible": ~hidden_Bn}
+    counts_Bn = chosen[counted if generator is not None else "all"].to(error_Bn)
     # All images have the same number of counted patches, so this is also the mean over images.
     return (error_Bn * counts_Bn).sum() / counts_Bn.sum()
-
-
-def _counted_patches(plan: Masking, counted: Counted) -> Tensor:
-    hidden_Bn = plan.hidden()
-    return {"all": torch.ones_like(hidden_Bn), "masked": hidden_Bn, "visible": ~hidden_Bn}[counted]

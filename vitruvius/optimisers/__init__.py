@@ -1,8 +1,7 @@
 """Optimisers: they turn gradients into steps. A member is one function, named like its file.
 
 `def foo(groups, lr) -> torch.optim.Optimizer`. Each of the `groups` holds `params` and its own
-`weight_decay`; the training loop sets `lr` anew before every step. All state is tensors, which is what a
-checkpoint can hold.
+`weight_decay`; the training loop sets `lr` anew before every step. All state is tensors, for checkpoints.
 
 Laws, tested over the folder: the loss falls on a toy set, one step equals its closed form, the state saves
 and loads to the bit, and only the weight matrices of linear maps decay.
@@ -38,9 +37,8 @@ def build(name: str, model: "nn.Module", lr: float, weight_decay: float) -> "opt
     except Exception as error:
         raise UserError(f"optimiser '{name}': {type(error).__name__}: {error}") from error
     if not isinstance(optimiser, Optimizer):
-        raise UserError(
-            f"optimiser '{name}': it returns {type(optimiser).__name__}, not a torch.optim.Optimizer"
-        )
+        kind = type(optimiser).__name__
+        raise UserError(f"optimiser '{name}': it returns {kind}, not a torch.optim.Optimizer")
     return optimiser
 
 

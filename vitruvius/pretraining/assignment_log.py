@@ -33,13 +33,9 @@ Traces = dict[str, dict[str, list[list[float | None]]]]
 def log(epochs: Sequence[Points], config: Pretraining) -> dict[str, Any]:
     """Return the whole log of a run."""
     traces = _traces(epochs)
-    return {
-        "time": time.time(),
-        **checks(),
-        "train1": traces,
-        "vis_fn": inspect.getsource(report.curves),
-        "train2": _second(traces, config) if config.model == "mlp" else None,
-    }
+    second = _second(traces, config) if config.model == "mlp" else None
+    sources = {"vis_fn": inspect.getsource(report.curves)}
+    return {"time": time.time(), **checks(), "train1": traces, **sources, "train2": second}
 
 
 def checks() -> dict[str, Any]:
@@ -108,18 +104,9 @@ def _traces(epochs: Sequence[Points]) -> Traces:
 
 def _second(traces: Traces, config: Pretraining) -> dict[str, Any]:
     """Return the first kind and size of a non-linear run, as the notebook's second experiment saves it."""
-    first = next(iter(traces["accuracy"]))
-    return {
-        **{theirs: traces[ours][first] for ours, theirs in TRACES.items()},
-        "hparams": {
-            "ae_type": KINDS.get(config.objective[0], config.objective[0]),
-            "batch_size": config.batch,
-            "num_epochs": config.epochs,
-            "hidden_dims": [*config.hidden, config.latent[0]],
-            "activation": config.activation,
-            "lr": config.lr,
-            "noise_std": config.noise,
-            "mask_prob": config.mask,
-        },
-        "build_model_fn": inspect.getsource(build),
-    }
+    first, kind = next(iter(traces["accuracy"])), KINDS.get(config.objective[0], config.objective[0])
+    chosen: dict[str, Any] = {"ae_type": kind, "batch_size": config.batch, "num_epochs": config.epochs}
+    chosen |= {"hidden_dims": [*config.hidden, config.latent[0]], "activation": config.activation}
+    chosen |= {"lr": config.lr, "noise_std": config.noise, "mask_prob": config.mask}
+    found = {theirs: traces[ours][first] for ours, theirs in TRACES.items()}
+    return {**found, "hparams": chosen, "build_model_fn": inspect.getsource(build)}

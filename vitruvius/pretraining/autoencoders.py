@@ -21,10 +21,8 @@ from vitruvius.pretraining.grid import Alone, Cell, Corrupt, Grid, Show, Togethe
 from vitruvius.pretraining.results import SavedAutoencoder, SavedGrid
 from vitruvius.pretraining.settings import Pretraining
 from vitruvius.training import seeds
-from vitruvius.training.evaluate import labels
 
-REPEAT_SEED = 227
-"""Difference between the seeds of two repeats, as in the assignment."""
+REPEAT_SEED = 227  # between the seeds of two repeats, as in the assignment
 
 
 def dense(config: Pretraining, features: int) -> list[Together | Alone]:
@@ -42,9 +40,8 @@ def dense(config: Pretraining, features: int) -> list[Together | Alone]:
             corruptions = [corruption(config, cell.objective) for cell in shared]
             parts.append(Together(shared, models, corruptions, config.l2))
     own = [cell for cell in cells if _is_loss_only(cell.objective)]
-    return parts + [
-        Alone(cell, _dense(config, cell, features), objectives.get(cell.objective)) for cell in own
-    ]
+    parts += [Alone(cell, _dense(config, cell, features), objectives.get(cell.objective)) for cell in own]
+    return parts
 
 
 def vit(config: Pretraining, arch: Arch) -> list[Together | Alone]:
@@ -78,11 +75,9 @@ def corruption(config: Pretraining, objective: str) -> Corrupt:
 
 def _options(config: Pretraining, objective: str) -> dict[str, Any]:
     """Return the keyword arguments that the settings give an objective."""
-    known: dict[str, dict[str, Any]] = {
-        "denoise": {"noise": config.noise},
-        "mask": {"share": config.mask, "counted": config.counted},
-    }
-    return known.get(objective, {})
+    if objective == "mask":
+        return {"share": config.mask, "counted": config.counted}
+    return {"noise": config.noise} if objective == "denoise" else {}
 
 
 def _dense(config: Pretraining, cell: Cell, features: int) -> Autoencoder:
@@ -125,45 +120,34 @@ def save(folder: RunFolder, config: Pretraining, data: Dataset, grid: Grid) -> N
     if isinstance(first, MaskedAutoencoder):
         state = first.encoder.state_dict()
         tensors = {name: value for name, value in state.items() if not name.startswith("head.")}
-        about = {"model": "vit", "arch": first.encoder.arch.model_dump(mode="json"), **labels(data)}
+        about = {"model": "vit", "arch": first.encoder.arch.model_dump(mode="json"), **data.labels}
     else:
-        tensors = {
-            f"{cell.name}.{name}": value
-            for cell, model in grid.models()
-            for name, value in model.state_dict().items()
-        }
+        states = [(cell.name, model.state_dict()) for cell, model in grid.models()]
+        tensors = {f"{cell}.{name}": value for cell, state in states for name, value in state.items()}
+        seeded = [(cell, first_seed(config, cell)) for cell in grid.cells]
         about = SavedGrid(
             model=config.model,
             features=first.sizes[0],
             activation=first.activation,
             hidden=config.hidden,
-            cells=tuple(
-                SavedAutoencoder(**cell._asdict(), name=cell.name, seed=first_seed(config, cell))
-                for cell in grid.cells
-            ),
-            **labels(data),
+            cells=tuple(SavedAutoencoder(**c._asdict(), name=c.name, seed=seed) for c, seed in seeded),
+            **data.labels,
         ).model_dump(mode="json")
     weights = to_bytes({name: value.contiguous() for name, value in tensors.items()})
     files.write(folder.path("model.safetensors"), weights)
     files.write_json(folder.path("model.json"), about)
 
 
-def read(
-    about: SavedGrid, tensors: dict[str, Tensor], source: Path
-) -> dict[str, tuple[Autoencoder, Autoencoder]]:
-    """Return the autoencoders of a run by name, each beside itself before training."""
+def read(about: SavedGrid, tensors: dict[str, Tensor], source: Path) -> dict[str, list[Autoencoder]]:
+    """Return the autoencoders of a run by name, each followed by itself before training."""
     found = {}
     for cell in about.cells:
-        widths = (*about.hidden, cell.latent)
-        trained, untrained = (
-            autoencoder.build(about.features, widths, about.activation, cell.seed).eval() for _ in range(2)
-        )
+        shape = (about.features, (*about.hidden, cell.latent), about.activation)
+        found[cell.name] = [autoencoder.build(*shape, cell.seed).eval() for _ in range(2)]
         prefix = f"{cell.name}."
+        own = {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
         try:
-            trained.load_state_dict(
-                {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
-            )
+            found[cell.name][0].load_state_dict(own)
         except RuntimeError:
             raise UserError(f"{source}: the weights of {cell.name} are missing or of other sizes") from None
-        found[cell.name] = (trained, untrained)
     return found

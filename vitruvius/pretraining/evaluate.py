@@ -20,10 +20,8 @@ from vitruvius.training import seeds
 from vitruvius.training.batches import Batches, batches_of
 from vitruvius.training.loop import Job
 
-PENALTY = 1e-3
-"""The probe's l2."""
-SHOWN = 8
-"""Samples in the picture of reconstructions."""
+PENALTY = 1e-3  # the probe's l2
+SHOWN = 8  # samples in the picture of reconstructions
 
 
 @dataclass(frozen=True)
@@ -58,8 +56,8 @@ class Evaluator:
             "adam": "adam (rate 0.001, batches of 200, 50 epochs; 1,000 epochs on up to 200 labels)",
             "knn": f"{NEIGHBOURS} nearest neighbours by cosine",
         }[self.method]
-        counted = f"counted on {len(self.test):,} test samples"
-        return f"{how} on {len(self.labelled):,} validation labels, {counted}"
+        labels, samples = f"{len(self.labelled):,} validation labels", f"{len(self.test):,} test samples"
+        return f"{how} on {labels}, counted on {samples}"
 
 
 def samples(data: Dataset, split: Split, model: str, **options: Any) -> Batches:
@@ -69,11 +67,9 @@ def samples(data: Dataset, split: Split, model: str, **options: Any) -> Batches:
 
 def evaluator(config: Pretraining, data: Dataset, **options: Any) -> Evaluator:
     """Build the evaluator of a run; without labels it measures losses only."""
-    validation, test = (
-        samples(data, split, config.model, **options) for split in (data.validation, data.test)
-    )
+    validation = labelled = samples(data, data.validation, config.model, **options)
+    test = samples(data, data.test, config.model, **options)
     no_probe = _no_probe(data, config.probe)
-    labelled = validation
     if not no_probe:
         assert validation.y is not None
         kept = probing.draw(validation.y, config.labels, config.seed)
@@ -90,30 +86,20 @@ def measure_epoch(grid: Grid, epoch: int, evaluator: Evaluator) -> Points:
     accuracies = [evaluator.accuracy(model.eval(), cell.name) for cell, model in grid.models()]
     grid.train()
     found = zip(grid.cells, losses, accuracies, step_losses, strict=True)
-    return Points(
-        epoch=epoch,
-        points=tuple(
-            Point(**cell._asdict(), val_loss=loss, accuracy=accuracy, train_losses=tuple(steps))
-            for cell, loss, accuracy, steps in found
-        ),
+    points = (
+        Point(**cell._asdict(), val_loss=loss, accuracy=accuracy, train_losses=tuple(steps))
+        for cell, loss, accuracy, steps in found
     )
+    return Points(epoch=epoch, points=tuple(points))
 
 
 def result(
-    config: Pretraining,
-    data: Dataset,
-    job: Job,
-    evaluator: Evaluator,
-    epochs: Sequence[Points],
-    run: str,
-    inexact: bool,
+    config: Pretraining, data: Dataset, job: Job, evaluator: Evaluator, epochs: Sequence[Points], **more: Any
 ) -> Result:
-    """Summarise a run from its measurements, and compare its linear autoencoders with PCA."""
+    """Summarise a run and compare its linear autoencoders with PCA; `more`: further fields of the result."""
     grid, after = job.model, epochs[-1]
     assert isinstance(grid, Grid)
-    if (
-        job.cursor.position
-    ):  # stopped within an epoch: the weights that are kept are not those of its last record
+    if job.cursor.position:  # stopped within an epoch: the weights kept are not those of its last record
         after = measure_epoch(grid, job.cursor.epoch, evaluator)
     return Result(
         outcomes=tuple(summarise(epochs[0], after)),
@@ -126,8 +112,7 @@ def result(
         seconds=job.cursor.seconds,
         seed=config.seed,
         data=data.name,
-        run=run,
-        inexact=inexact,
+        **more,
     )
 
 
@@ -148,9 +133,7 @@ def pictures(grid: Grid, images: Batches) -> list[tuple[str, list[Any]]]:
 def _pixels(x_BCHW: Tensor, images: Batches) -> list[Any]:
     """Undo the normalisation; channels last, grey images without a channel axis."""
     plain = (x_BCHW.cpu() * images.std + images.mean).clamp(0, 1)
-    if plain.shape[1] == 3:
-        return plain.permute(0, 2, 3, 1).tolist()
-    return plain.mean(1).tolist()
+    return (plain.permute(0, 2, 3, 1) if plain.shape[1] == 3 else plain.mean(1)).tolist()
 
 
 def _no_probe(data: Dataset, method: str) -> str:

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import torch
 from torch import Tensor
 
 from vitruvius.arch.arch import Arch
@@ -18,11 +18,10 @@ from vitruvius.pretraining import autoencoders, pca
 from vitruvius.pretraining.probe import Encode, batches
 from vitruvius.pretraining.results import SavedGrid
 from vitruvius.training.batches import Batches
+from vitruvius.training.predictor import scale_tensors
 
 DENSE = re.compile(r"(linear|mlp)((?:-[1-9]\d{0,5})+)")
 """An untrained fully connected encoder by its widths: mlp-256-64."""
-Scale = tuple[Sequence[float], Sequence[float]]
-"""Mean and standard deviation of each channel; empty where images are not normalised."""
 
 
 class Source(NamedTuple):
@@ -42,14 +41,9 @@ def sources(asked: str, data: Dataset, seed: int, folder: Path | None) -> Iterat
         principal = pca.fit(batches(Batches(data.train.x, None)))
         known = min(features, len(principal.values_R))
         for size in dict.fromkeys(min(source.size, known) for source in found):
-            yield pca_source(principal, size)
+            yield Source(f"pca:{size}", size, partial(principal.project, count=size))
     if asked != "raw" and not asked.startswith("pca:"):
         yield from found
-
-
-def pca_source(principal: pca.Principal, size: int) -> Source:
-    """Return the first principal components as features."""
-    return Source(f"pca:{size}", size, lambda x: principal.project(x, size))
 
 
 def _asked(asked: str, data: Dataset, seed: int, folder: Path | None) -> Iterator[Source]:
@@ -73,13 +67,12 @@ def of_run(folder: Path, data: Dataset) -> Iterator[Source]:
     path = runs.verify(folder, "model.safetensors")
     tensors = layouts.read(path)
     if "cells" not in about:
-        yield from _of_vit(folder, Arch(**about["arch"]), (about["mean"], about["std"]), tensors, data)
+        yield from _of_vit(folder, about, tensors, data)
         return
     grid, features = SavedGrid(**about), data.train.x[0].numel()
     if grid.features != features:
-        raise UserError(
-            f"{folder}: its encoders read {grid.features:,} entries, a sample of {data.name} has {features:,}"
-        )
+        has = f"a sample of {data.name} has {features:,}"
+        raise UserError(f"{folder}: its encoders read {grid.features:,} entries, {has}")
     before: dict[int, autoencoder.Autoencoder] = {}
     for name, (trained, untrained) in autoencoders.read(grid, tensors, path).items():
         yield Source(name, trained.sizes[-1], trained.encode)
@@ -88,19 +81,16 @@ def of_run(folder: Path, data: Dataset) -> Iterator[Source]:
         yield Source(f"untrained.{size}", size, untrained.encode)
 
 
-def _of_vit(
-    folder: Path, arch: Arch, scale: Scale, tensors: dict[str, Tensor], data: Dataset
-) -> Iterator[Source]:
+def _of_vit(folder: Path, about: Any, tensors: dict[str, Tensor], data: Dataset) -> Iterator[Source]:
     """Yield the ViT of a run and the same ViT untrained."""
-    seed = files.read_json(folder / "config.json")["seed"]
+    arch, seed = Arch(**about["arch"]), files.read_json(folder / "config.json")["seed"]
     if (arch.channels, arch.image, arch.image) != data.shape:
-        raise UserError(
-            f"{folder}: the network takes {arch.channels}x{arch.image}x{arch.image} images, not {data.shape}"
-        )
+        takes = f"{arch.channels}x{arch.image}x{arch.image} images"
+        raise UserError(f"{folder}: the network takes {takes}, not {data.shape}")
     trained, untrained = vit.build(arch, seed).eval(), vit.build(arch, seed).eval()
     layouts.fill(trained, tensors, str(folder), except_head=True)
-    yield Source(folder.name, arch.width, _normalising(trained, scale))
-    yield Source("untrained", arch.width, _normalising(untrained, scale))
+    for name, net in ((folder.name, trained), ("untrained", untrained)):
+        yield Source(name, arch.width, _normalising(net, about["mean"], about["std"]))
 
 
 def _untrained(name: str, data: Dataset, seed: int) -> Source:
@@ -112,18 +102,14 @@ def _untrained(name: str, data: Dataset, seed: int) -> Source:
         model = autoencoder.build(features, widths, activation, seed).eval()
         return Source(f"untrained:{name}", widths[-1], model.encode)
     if len(data.shape) != 3 or data.shape[1] != data.shape[2]:
-        raise UserError(
-            f"untrained:{name}: {data.name} has no square images; write untrained:mlp-256-64, for instance"
-        )
+        why = f"{data.name} has no square images; write untrained:mlp-256-64, for instance"
+        raise UserError(f"untrained:{name}: {why}")
     arch = ArchChoice(arch=name).resolve(data, labelled=False)
-    net = vit.build(arch, seed).eval()
-    return Source(f"untrained:{name}", arch.width, _normalising(net, (data.mean, data.std)))
+    encode = _normalising(vit.build(arch, seed).eval(), data.mean, data.std)
+    return Source(f"untrained:{name}", arch.width, encode)
 
 
-def _normalising(net: vit.ViT, scale: Scale) -> Encode:
-    """Return the function from images in 0..1 to what the head of a ViT reads."""
-    mean, std = (
-        torch.tensor(values or [default]).view(-1, 1, 1)
-        for values, default in zip(scale, (0.0, 1.0), strict=True)
-    )
+def _normalising(net: vit.ViT, *scale: Sequence[float]) -> Encode:
+    """Return the function from images in 0..1 to what the head of a ViT reads; `scale`: mean and std."""
+    mean, std = scale_tensors(*scale)
     return lambda x: net.features((x - mean) / std)

@@ -2,8 +2,7 @@
 
 The loss is the sum over all of them, so each gets its own gradient, and the optimisers treat every weight by
 itself: the result is that of training one at a time, but autoencoders of one shape share batched matrix
-products (1.8 times as fast on the assignment's grid of 36). Shapes: M autoencoders of one shape, B batch, D
-entries of a sample.
+products (1.8 times as fast on the assignment's grid of 36). Shapes: M autoencoders, B batch, D entries.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -44,12 +43,9 @@ class Cell(NamedTuple):
 class Together(nn.Module):
     """Autoencoders of one shape, each with its own corruption of the same batch."""
 
-    def __init__(
-        self, cells: Sequence[Cell], models: Sequence[Autoencoder], corruptions: Sequence[Corrupt], l2: float
-    ):
+    def __init__(self, cells: list[Cell], models: list[Autoencoder], corruptions: list[Corrupt], l2: float):
         super().__init__()
-        self.cells, self.corruptions, self.l2 = tuple(cells), tuple(corruptions), l2
-        self.stack = Stack.of(models)
+        self.cells, self.corruptions, self.l2, self.stack = tuple(cells), corruptions, l2, Stack.of(models)
 
     def losses(self, batch: Batch, generator: Generator | None) -> Tensor:
         """Return the loss of each, (M,)."""
@@ -103,7 +99,7 @@ class Grid(nn.Module):
 
     def __init__(self, parts: Sequence[Together | Alone], samples: int, batch: int) -> None:
         super().__init__()
-        self.parts = nn.ModuleList(parts)
+        self.parts, self._parts = nn.ModuleList(parts), tuple(parts)
         self.cells = tuple(cell for part in parts for cell in part.cells)
         self.samples, self.batch, self._seen = samples, batch, 0
         # Buffers, because they belong to the checkpoint: an epoch may be left and continued in its middle.
@@ -112,15 +108,15 @@ class Grid(nn.Module):
 
     def losses(self, batch: Batch, generator: Generator | None) -> Tensor:
         """Return the loss of every autoencoder, in the order of `cells`."""
-        return torch.cat([part.losses(batch, generator) for part in self._parts()])
+        return torch.cat([part.losses(batch, generator) for part in self._parts])
 
     def models(self) -> Iterator[tuple[Cell, Model]]:
         """Yield every autoencoder as its own module."""
-        return (found for part in self._parts() for found in part.models())
+        return (found for part in self._parts for found in part.models())
 
     def shown(self, x: Tensor, generator: Callable[[], Generator]) -> Iterator[tuple[Cell, Tensor, Tensor]]:
         """Yield for every autoencoder the samples as it sees them in training, and its output."""
-        for part in self._parts():
+        for part in self._parts:
             for index, cell in enumerate(part.cells):
                 yield cell, *part.show(index, x, generator())
 
@@ -140,9 +136,6 @@ class Grid(nn.Module):
         found = self.trace[: int(self.steps)].clone()
         self.steps.zero_()
         return found
-
-    def _parts(self) -> Iterator[Together | Alone]:
-        yield from self.parts  # type: ignore[misc]
 
 
 def measure(model: nn.Module, batch: Batch, generator: Generator | None) -> Loss:

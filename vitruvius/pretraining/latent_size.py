@@ -5,16 +5,14 @@ from collections.abc import Iterable, Iterator
 from vitruvius.core.blocks import Block, Text
 from vitruvius.pretraining.results import Result
 
-NOTABLE = 0.01
-"""A difference of accuracies worth a sentence."""
+NOTABLE = 0.01  # a difference of accuracies worth a sentence
 _TRAINING = ("that of random weights", "what helps to reconstruct also tells the classes apart")
 _LINEAR_TRAINING = (
     "a random projection, which keeps a little of every direction",
     "training turns it to the directions of large variance, and these carry the classes",
 )
 """What a code is before training, and what training makes of it."""
-Losses = dict[int, float]
-"""Validation loss by latent size, smallest first."""
+Losses = dict[int, float]  # validation loss by latent size, smallest first
 Accuracies = dict[int, tuple[float, float]]
 """Probe accuracy before and after training by latent size, smallest first."""
 
@@ -26,11 +24,10 @@ def answer(result: Result, linear: bool) -> list[Block]:
     if len(sizes) < 2:
         return []
     losses = {one.latent: one.val_loss for one in sizes if one.val_loss is not None}
-    accuracies = {
-        one.latent: (one.accuracy_before, one.accuracy)
-        for one in sizes
-        if one.accuracy_before is not None and one.accuracy is not None
-    }
+    accuracies: Accuracies = {}
+    for one in sizes:
+        if one.accuracy_before is not None and one.accuracy is not None:
+            accuracies[one.latent] = (one.accuracy_before, one.accuracy)
     paragraphs = [_about_loss(objective, losses, result)] if losses else []
     if accuracies:
         paragraphs.append(_about_probe(objective, accuracies, result, linear))
@@ -44,8 +41,8 @@ def _about_loss(objective: str, losses: Losses, result: Result) -> Iterator[str]
     values = listed(f"{loss:.4g} at latent {latent}" for latent, loss in losses.items())
     yield f"Reconstruction ({objective}): the validation loss is {values}."
     falls = list(losses.values()) == sorted(losses.values(), reverse=True)
-    rises = "It does not fall with every step of the latent size."
-    yield "It falls as the latent size grows." if falls else rises
+    end = "falls as the latent size grows" if falls else "does not fall with every step of the latent size"
+    yield f"It {end}."
     features, variance = result.features, result.variance
     optimum = {c.latent: c.optimum for c in result.certificates}
     if optimum:
@@ -105,10 +102,10 @@ def _about_other_objectives(accuracies: Accuracies, result: Result) -> Iterator[
     beside = [one for one in result.outcomes if one.latent == best and one.accuracy is not None]
     if len(beside) < 2:
         return
-    losses = ("unknown" if one.val_loss is None else f"{one.val_loss:.4g}" for one in beside)
-    named = (
-        f"{one.objective} {one.accuracy:.1%} (loss {loss})" for one, loss in zip(beside, losses, strict=True)
-    )
+    named = []
+    for one in beside:
+        loss = "unknown" if one.val_loss is None else f"{one.val_loss:.4g}"
+        named.append(f"{one.objective} {one.accuracy:.1%} (loss {loss})")
     yield (
         f"By objective, at latent {best}: {listed(named)}. The losses are those of clean inputs: denoise and "
         "mask minimise the error of answers to corrupted ones, so theirs may be higher though the features "

@@ -22,10 +22,8 @@ from vitruvius.pretraining.probe import batches
 from vitruvius.pretraining.results import Certificate, Penalised
 from vitruvius.training.batches import Batches
 
-LARGEST = 4096
-"""Features, or samples of more features, up to which a covariance is decomposed."""
-CONVERGED = 0.005
-"""Relative distance to the optimum below which a training counts as converged."""
+LARGEST = 4096  # features, or samples of more features, up to which a covariance is decomposed
+CONVERGED = 0.005  # relative distance to the optimum below which a training counts as converged
 
 
 class Principal(NamedTuple):
@@ -51,10 +49,8 @@ class Principal(NamedTuple):
         for part in parts:
             kept_Bk = self.project(part.double(), count)
             centred_BD = part.flatten(1).double().cpu() - self.mean_D
-            samples, error = (
-                samples + len(part),
-                error + float(centred_BD.square().sum() - kept_Bk.square().sum()),
-            )
+            error += float(centred_BD.square().sum() - kept_Bk.square().sum())
+            samples += len(part)
         return error / samples
 
 
@@ -74,7 +70,10 @@ def fit(parts: Iterable[Tensor]) -> Principal:
     every = chain([first], parts)
     if first[0].numel() > LARGEST:
         return _fit_few(torch.cat([part.flatten(1).double().cpu() for part in every]))
-    count, total_D, squares_DD = _sums(every)
+    count, total_D, squares_DD = 0, torch.zeros(()).double(), torch.zeros(()).double()
+    for part in every:
+        x_BD = part.flatten(1).double().cpu()
+        count, total_D, squares_DD = count + len(x_BD), total_D + x_BD.sum(0), squares_DD + x_BD.T @ x_BD
     mean_D = total_D / count
     values, vectors = torch.linalg.eigh(squares_DD / count - mean_D[:, None] * mean_D)
     return Principal(mean_D, values.flip(0).clamp(min=0), vectors.flip(1))
@@ -101,11 +100,8 @@ def variance(parts: Iterable[Tensor]) -> float:
 
 def certificates(grid: Grid, train: Batches, validation: Batches, l2: float) -> list[Certificate]:
     """Certify every linear autoencoder of a grid; none where PCA is too large."""
-    linear = [
-        (cell, model)
-        for cell, model in grid.models()
-        if isinstance(model, Autoencoder) and model.activation == "identity"
-    ]
+    plain = ((cell, model) for cell, model in grid.models() if isinstance(model, Autoencoder))
+    linear = [(cell, model) for cell, model in plain if model.activation == "identity"]
     if not linear or too_large(train.x):
         return []
     principal = fit(batches(train))
@@ -123,8 +119,9 @@ def certify(
     plain = cell.objective == "reconstruct" and not train.augment.augments
     penalised = _penalised(model, values, l2, loss) if l2 and plain and len(model.sizes) == 2 else None
     known = plain and (not l2 or penalised is not None)  # deeper ones with a penalty have no closed form here
-    pair = (loss, optimum) if penalised is None else (penalised.objective, penalised.optimum)
-    gap = _relative(*pair, float(values.sum()))
+    reached, best = (loss, optimum) if penalised is None else (penalised.objective, penalised.optimum)
+    variance = float(values.sum())
+    gap = (reached - best) / (best if best > 1e-6 * variance else variance)
     return Certificate(
         **cell._asdict(),
         loss=loss,
@@ -153,15 +150,6 @@ def _penalised(model: Autoencoder, values: Tensor, l2: float, loss: float) -> Pe
     )
 
 
-def _sums(parts: Iterable[Tensor]) -> tuple[int, Tensor, Tensor]:
-    """Return the number of samples, their sum, and the sum of their outer products."""
-    count, total, squares = 0, torch.zeros(()).double(), torch.zeros(()).double()
-    for part in parts:
-        x_BD = part.flatten(1).double().cpu()
-        count, total, squares = count + len(x_BD), total + x_BD.sum(0), squares + x_BD.T @ x_BD
-    return count, total, squares
-
-
 def _loss(model: Autoencoder, parts: Iterable[Tensor]) -> float:
     count, error = 0, 0.0
     with torch.no_grad():
@@ -170,15 +158,10 @@ def _loss(model: Autoencoder, parts: Iterable[Tensor]) -> float:
     return error / count
 
 
-def _relative(reached: float, optimum: float, variance: float) -> float:
-    return (reached - optimum) / (optimum if optimum > 1e-6 * variance else variance)
-
-
 def _product(layers: nn.Module) -> Tensor:
     """Multiply a chain of linear layers into one matrix."""
-    matrices = [
-        layer.weight.detach().double().cpu() for layer in layers.modules() if isinstance(layer, nn.Linear)
-    ]
+    linear = (layer for layer in layers.modules() if isinstance(layer, nn.Linear))
+    matrices = (layer.weight.detach().double().cpu() for layer in linear)
     return reduce(lambda product, matrix: matrix @ product, matrices)
 
 

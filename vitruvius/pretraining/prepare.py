@@ -16,8 +16,7 @@ from vitruvius.pretraining.settings import Pretraining
 from vitruvius.training import device, loop
 from vitruvius.training.recipe import Augment
 
-WORTH_SHARING = 2**18
-"""Entries of a weight matrix from which more than one thread pays."""
+WORTH_SHARING = 2**18  # entries of a weight matrix from which more than one thread pays
 
 
 class Prepared(NamedTuple):
@@ -37,13 +36,11 @@ def prepare(config: Pretraining) -> Prepared:
     if config.model == "vit":
         part = -(-config.batch // config.accumulate)
         arch = config.resolve(data, part, labelled=False, pooling="mean")
-    threads = device.set_threads(config.threads or _threads(config, data))
-    where = device.choose_device(config.device)
-    parts = (
-        autoencoders.dense(config, data.train.x[0].numel())
-        if arch is None
-        else autoencoders.vit(config, arch)
-    )
+    where, features = device.choose_device(config.device), data.train.x[0].numel()
+    chains = [(features, *config.hidden, latent) for latent in config.latent]
+    is_small = all(a * b < WORTH_SHARING for chain in chains for a, b in pairwise(chain))
+    threads = device.set_threads(config.threads or int(arch is None and is_small))  # 0: torch chooses
+    parts = autoencoders.vit(config, arch) if arch else autoencoders.dense(config, features)
     dtype = torch.float64 if config.precision == "float64" else torch.float32
     grid = Grid(parts, len(data.train), config.batch).to(where, dtype)
     evaluator = evaluate.evaluator(config, data, dtype=dtype, device=where)
@@ -58,17 +55,9 @@ def _load(config: Pretraining) -> Dataset:
     for name in Augment.model_fields:
         value = getattr(config, name)
         if value and len(data.shape) != 3:
-            raise UserError(
-                f"--{name} {value}: {data.name} has no images, its samples have shape {data.shape}"
-            )
+            why = f"{data.name} has no images, its samples have shape {data.shape}"
+            raise UserError(f"--{name} {value}: {why}")
     return data
-
-
-def _threads(config: Pretraining, data: Dataset) -> int:
-    """Return 1 where every weight matrix is small, else 0: as many as torch chooses."""
-    sizes = [(data.train.x[0].numel(), *config.hidden, latent) for latent in config.latent]
-    largest = max(a * b for chain in sizes for a, b in pairwise(chain))
-    return 1 if config.model != "vit" and largest < WORTH_SHARING else 0
 
 
 def _job(config: Pretraining, data: Dataset, grid: Grid, **options: Any) -> loop.Job:

@@ -8,8 +8,7 @@ without the penalty separable features have no optimum. `adam` is the protocol o
 import math
 import statistics
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -19,20 +18,18 @@ from vitruvius.core.errors import UserError
 from vitruvius.datasets import Dataset, stratified_order
 from vitruvius.pretraining.results import FeatureScore
 from vitruvius.pretraining.settings import ProbeChoice
-from vitruvius.training import seeds
+from vitruvius.training import device, seeds
 from vitruvius.training.batches import Batches
 from vitruvius.training.loop import EVALUATION_BATCH
 
-TOLERANCE = 1e-6
-"""Norm of the gradient with respect to weights and bias at which `lbfgs` stops."""
+TOLERANCE = 1e-6  # norm of the gradient with respect to weights and bias at which `lbfgs` stops
 CURVATURE = 0.01
 """Mean curvature of the cross-entropy that the scaling expects. Of 0 (no scaling), 0.001, 0.01 and 0.1 this
 was the best compromise: about 25 evaluations on 100 untrained features instead of 124, 65 on 200 digits
 instead of 60."""
 MOST_ROUNDS = 500
 ADAM_BATCH, ADAM_RATE = 200, 1e-3
-WORTH_SHARING = 2**21
-"""Entries of features from which more than one thread pays."""
+WORTH_SHARING = 2**21  # entries of features from which more than one thread pays
 NEIGHBOURS, TEMPERATURE = 20, 0.07
 Encode = Callable[[Tensor], Tensor]
 
@@ -69,7 +66,8 @@ def probe(
     """Fit a probe to some samples and measure its accuracy on others."""
     if method == "knn":
         return Score(_accuracy(nearest(train, test.x, classes), test.y))
-    with _threads_for(train.x.numel()):
+    # Products of microseconds lose more by sharing than they win.
+    with device.threads(1 if train.x.numel() < WORTH_SHARING else 0):
         fitted = lbfgs(train, classes, l2) if method == "lbfgs" else adam(train, classes, seed)
     return Score(_accuracy(fitted.classes(test.x), test.y), fitted.gradient)
 
@@ -102,9 +100,9 @@ def score(name: str, size: int, encode: Encode, data: Dataset, config: ProbeChoi
 
 def protocol(config: ProbeChoice, data: Dataset) -> str:
     """Describe in a sentence how features are probed."""
+    objective = f"mean cross-entropy + {config.l2:g}/2 |W|^2 with a free bias"
     how = {
-        "lbfgs": f"lbfgs, mean cross-entropy + {config.l2:g}/2 |W|^2 with a free bias, "
-        "to a gradient norm of 1e-6",
+        "lbfgs": f"lbfgs, {objective}, to a gradient norm of 1e-6",
         "adam": "adam at 0.001, batches of 200, 50 epochs (1,000 on up to 200 labels)",
         "knn": "20 nearest neighbours by cosine, weighed by exp(cosine / 0.07)",
     }[config.method]
@@ -112,17 +110,6 @@ def protocol(config: ProbeChoice, data: Dataset) -> str:
     drawn = "all" if config.labels == "all" else f"{config.draws} draws, classes in proportion, of"
     counted = f"counted on the {len(getattr(data, config.on)):,} {config.on} samples"
     return f"{how}; {drawn} {labels:,} training labels, {counted}"
-
-
-@contextmanager
-def _threads_for(entries: int) -> Iterator[None]:
-    """Use one thread for small features: products of microseconds lose more by sharing than they win."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1 if entries < WORTH_SHARING else before)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def features(encode: Encode, split: Batches) -> Tensor:
@@ -147,23 +134,17 @@ def draw(y: Tensor, labels: int | str, seed: int, number: int = 0) -> Tensor:
     kept = torch.tensor(order[:labels])
     if int(y[kept].bincount().count_nonzero()) < 2:
         counts = ", ".join(map(str, y.bincount().tolist()))
-        raise UserError(
-            f"--labels {labels:,}: all of one class, the classes have {counts} samples; ask for more labels"
-        )
+        why = f"all of one class, the classes have {counts} samples; ask for more labels"
+        raise UserError(f"--labels {labels:,}: {why}")
     return kept
 
 
 def lbfgs(train: Labelled, classes: int, l2: float = 1e-3) -> Linear:
     """Minimise the penalised cross-entropy by L-BFGS."""
     problem = _Penalised(train, classes, l2)
-    optimiser = torch.optim.LBFGS(
-        [problem.u_Ks],
-        max_iter=5,
-        history_size=20,
-        tolerance_grad=0,
-        tolerance_change=0,
-        line_search_fn="strong_wolfe",
-    )
+    never: dict[str, Any] = {"tolerance_grad": 0, "tolerance_change": 0}  # the loop below says when to stop
+    search = {"max_iter": 5, "history_size": 20, "line_search_fn": "strong_wolfe", **never}
+    optimiser = torch.optim.LBFGS([problem.u_Ks], **search)
     for _ in range(MOST_ROUNDS):
         optimiser.step(problem)  # type: ignore[no-untyped-call]
         problem()  # the last point that a line search looks at is not always the one it takes

@@ -1,7 +1,5 @@
 """The report of a pretraining: curves, angles, reconstructions, certificates, effect of the latent size."""
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -9,12 +7,12 @@ from vitruvius.core import files
 from vitruvius.core.blocks import Bars, Block, Figure, Lines, Panels, Pictures, Series, Table, Text
 from vitruvius.core.runs import RunFolder
 from vitruvius.pretraining.latent_size import answer, listed
-from vitruvius.pretraining.results import Certificate, Points, ProbeResult, Result, kinds
+from vitruvius.pretraining.results import Certificate, Points, ProbeResult, Result, kinds, mean
 from vitruvius.pretraining.settings import Pretraining
 from vitruvius.render import figures, page, text
+from vitruvius.training.report import recipe
 
-Rows = Sequence[tuple[str, Sequence[Any]]]
-"""Images in rows: the name of each row and its pixels."""
+Rows = Sequence[tuple[str, Sequence[Any]]]  # images in rows: the name of each row and its pixels
 
 
 def write(
@@ -34,16 +32,14 @@ def write(
 def curves(epochs: Sequence[Points]) -> dict[str, Figure]:
     """Plot validation loss and probe accuracy by epoch: a panel per objective, a curve per latent size."""
     found: dict[str, Figure] = {}
-    for name, field, label, scale in (
-        ("loss", "val_loss", "Validation loss", 1.0),
-        ("accuracy", "accuracy", "Probe accuracy in %", 100.0),
-    ):
+    loss = ("loss", "val_loss", "Validation loss", 1.0)
+    for name, field, label, scale in (loss, ("accuracy", "accuracy", "Probe accuracy in %", 100.0)):
         panels = []
         for objective, latents in kinds(epochs[0].points).items():
             series = [curve(epochs, field, objective, latent, scale) for latent in latents]
-            series = [one for one in series if one.y]
-            if series:
-                panels.append(Lines(title=objective, series=tuple(series), x_label="epoch", y_label=label))
+            drawn = tuple(one for one in series if one.y)
+            if drawn:
+                panels.append(Lines(title=objective, series=drawn, x_label="epoch", y_label=label))
         if panels:
             title = f"{label} by latent size: mean and range over the repeats"
             found[name] = Panels(title=title, figures=tuple(panels), columns=1)
@@ -52,59 +48,42 @@ def curves(epochs: Sequence[Points]) -> dict[str, Figure]:
 
 def curve(epochs: Sequence[Points], field: str, objective: str, latent: int, scale: float) -> Series:
     """Return the mean over the repeats after every epoch, in a band from the smallest to the largest."""
-    values = {
-        epoch.epoch: [scale * value for value in epoch.values(field, objective, latent)] for epoch in epochs
-    }
-    known = {epoch: found for epoch, found in values.items() if found}
-    return Series(
-        name=f"latent {latent}",
-        x=tuple(known),
-        y=tuple(sum(found) / len(found) for found in known.values()),
-        low=tuple(map(min, known.values())),
-        high=tuple(map(max, known.values())),
-    )
+    values = {epoch.epoch: epoch.values(field, objective, latent) for epoch in epochs}
+    known = {epoch: [scale * value for value in found] for epoch, found in values.items() if found}
+    means = tuple(sum(found) / len(found) for found in known.values())
+    band = {"low": tuple(map(min, known.values())), "high": tuple(map(max, known.values()))}
+    return Series(name=f"latent {latent}", x=tuple(known), y=means, **band)
 
 
 def angles(certificates: Sequence[Certificate]) -> dict[str, Figure]:
     """Plot the principal angles between each learned subspace and that of PCA, for the first repeat."""
     panels = []
     for objective in kinds(certificates):
-        series = [
-            Series(
-                name=f"latent {c.latent} (eigengap {c.eigengap:.1%})",
-                x=tuple(range(1, len(c.angles) + 1)),
-                y=c.angles,
-            )
-            for c in certificates
-            if c.objective == objective and c.repeat == 0 and c.angles
-        ]
+        series = []
+        for c in certificates:
+            if c.objective == objective and c.repeat == 0 and c.angles:
+                name, numbers = f"latent {c.latent} (eigengap {c.eigengap:.1%})", range(1, len(c.angles) + 1)
+                series.append(Series(name=name, x=tuple(numbers), y=c.angles))
         if series:
             labels = {"x_label": "number of the angle", "y_label": "degrees"}
             panels.append(Lines(title=objective, series=tuple(series), **labels))
-    title = (
-        "Principal angles between the learned subspace and PCA; where the eigengap is small they mean little"
-    )
+    title = "Principal angles between the learned subspace and PCA"
+    title += "; where the eigengap is small they mean little"
     return {"angles": Panels(title=title, figures=tuple(panels), columns=1)} if panels else {}
 
 
 def reconstructions(rows: Rows) -> Pictures:
     """Show inputs, what the model sees of them, and its output."""
-    return Pictures(
-        title="Input, what the model sees in training, and its answer",
-        rows=tuple(name for name, _ in rows),
-        columns=(),
-        pixels=tuple(tuple(images) for _, images in rows),
-    )
+    names, pixels = tuple(name for name, _ in rows), tuple(tuple(images) for _, images in rows)
+    title = "Input, what the model sees in training, and its answer"
+    return Pictures(title=title, rows=names, columns=(), pixels=pixels)
 
 
 def probe_bars(result: ProbeResult) -> Bars:
     """Plot the probe accuracy of each kind of features."""
-    return Bars(
-        title=f"Probe accuracy on {result.data} with {result.labels:,} labels",
-        names=tuple(row.features for row in result.rows),
-        values=tuple(round(100 * row.mean, 2) for row in result.rows),
-        y_label="%",
-    )
+    title = f"Probe accuracy on {result.data} with {result.labels:,} labels"
+    names, values = zip(*((row.features, round(100 * row.mean, 2)) for row in result.rows), strict=True)
+    return Bars(title=title, names=names, values=values, y_label="%")
 
 
 def summary(result: Result) -> Iterable[Block]:
@@ -126,7 +105,7 @@ def report(result: Result, config: Pretraining, figures: Mapping[str, Figure]) -
         blocks += [_certificate_table(result.certificates), *_verdicts(result.certificates)]
         blocks += _penalised_tables(result.certificates)
         blocks += [figures["angles"]] if "angles" in figures else []
-    return [*blocks, Text(text="Recipe", style="title"), _recipe(config)]
+    return [*blocks, Text(text="Recipe", style="title"), recipe(config)]
 
 
 def card(result: Result, config: Pretraining) -> list[Block]:
@@ -140,20 +119,19 @@ def card(result: Result, config: Pretraining) -> list[Block]:
         Text(text=f"model.safetensors holds {kept}, after the last epoch. {use}."),
         _losses_table(result),
         Text(text="Recipe", style="title"),
-        _recipe(config),
+        recipe(config),
     ]
 
 
 def log_csv(epochs: Sequence[Points]) -> str:
     """Write one row per autoencoder and epoch; the training loss is the mean over the epoch's steps."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["epoch", "objective", "latent", "repeat", "train_loss", "val_loss", "accuracy"])
+    rows = []
     for epoch in epochs:
-        for p in epoch.points:
-            loss = sum(p.train_losses) / len(p.train_losses) if p.train_losses else None
-            writer.writerow([epoch.epoch, p.objective, p.latent, p.repeat, loss, p.val_loss, p.accuracy])
-    return text.getvalue()
+        for point in epoch.points:
+            row = {"epoch": epoch.epoch, **point.model_dump(include={"objective", "latent", "repeat"})}
+            row |= {"train_loss": mean(list(point.train_losses)), "val_loss": point.val_loss}
+            rows.append(row | {"accuracy": point.accuracy})
+    return files.csv_text(rows)
 
 
 def _losses_table(result: Result) -> Table:
@@ -181,12 +159,10 @@ def _certificate_table(certificates: Sequence[Certificate]) -> Table:
             eigengap = None if worst.eigengap is None else f"{worst.eigengap:.1%}"
             losses = (worst.loss, worst.optimum, f"{worst.gap:.2%}", worst.val_loss, worst.val_optimum)
             rows.append((objective, latent, *losses, angle, eigengap))
+    columns = ("objective", "latent", "training loss", "PCA", "gap", "validation loss", "PCA there")
     return Table(
         title="Linear autoencoders against PCA (the repeat with the largest gap)",
-        columns=(
-            *("objective", "latent", "training loss", "PCA", "gap", "validation loss", "PCA there"),
-            *("largest angle (degrees)", "eigengap"),
-        ),
+        columns=(*columns, "largest angle (degrees)", "eigengap"),
         rows=tuple(rows),
         note="biases are free, so PCA is that of the centred training samples; the gap is relative to its "
         "loss, or to the total variance where that is 0; with a penalty it is that of the penalised "
@@ -207,10 +183,8 @@ def _verdicts(certificates: Sequence[Certificate]) -> Iterable[Block]:
     elif known:
         yield Text(text="All trainings of reconstruct are within 0.5 % of the optimum.", style="good")
     if len(known) < len(certificates):
-        text = (
-            "The others minimise another error (of corrupted or shifted inputs, or with a penalty that has "
-        )
-        text += "no closed form here); their gap to PCA is what they pay for it."
+        text = "The others minimise another error (of corrupted or shifted inputs, or with a penalty"
+        text += " that has no closed form here); their gap to PCA is what they pay for it."
         yield Text(text=text, style="note")
 
 
@@ -222,20 +196,9 @@ def _penalised_tables(certificates: Sequence[Certificate], most: int | None = No
         if found is None or c.repeat:
             continue
         rows = zip(found.closed_form, found.encoder, found.decoder, strict=False)
-        tables.append(
-            Table(
-                title=f"Singular values at latent {c.latent}: the penalised objective is "
-                f"{found.objective:.6g}, its closed-form optimum {found.optimum:.6g}",
-                columns=("", "closed form", "encoder", "decoder"),
-                rows=tuple((number, *row) for number, row in enumerate(rows, 1))[:most],
-            )
-        )
+        numbered = tuple((number, *row) for number, row in enumerate(rows, 1))[:most]
+        title = f"Singular values at latent {c.latent}: the penalised objective is {found.objective:.6g}"
+        title += f", its closed-form optimum {found.optimum:.6g}"
+        columns = ("", "closed form", "encoder", "decoder")
+        tables.append(Table(title=title, columns=columns, rows=numbered))
     return tables
-
-
-def _recipe(config: Pretraining) -> Table:
-    rows = tuple(
-        (key, value if isinstance(value, str | int | float | None) else listed(value))
-        for key, value in config.model_dump(mode="json").items()
-    )
-    return Table(columns=("setting", ""), rows=rows)

@@ -168,18 +168,12 @@ class ProbeResult(records.Result):
     run: str
 
     def view(self) -> Iterable[Block]:
-        yield Table(
-            columns=("features", "size", "accuracy", "spread", "lowest", "highest"),
-            rows=tuple(
-                (
-                    row.features,
-                    row.size,
-                    *(f"{value:.2%}" for value in (row.mean, row.spread, row.low, row.high)),
-                )
-                for row in self.rows
-            ),
-            note=f"{self.data}: {self.protocol}",
-        )
+        rows = []
+        for row in self.rows:
+            percent = (f"{value:.2%}" for value in (row.mean, row.spread, row.low, row.high))
+            rows.append((row.features, row.size, *percent))
+        columns = ("features", "size", "accuracy", "spread", "lowest", "highest")
+        yield Table(columns=columns, rows=tuple(rows), note=f"{self.data}: {self.protocol}")
         slow = [row.features for row in self.rows if row.gradient is not None and row.gradient > 1e-6]
         if slow:
             text = f"not at the optimum (gradient norm above 1e-6): {', '.join(slow)}"

@@ -94,9 +94,8 @@ class Pretraining(DataChoice, ArchChoice, AutoencoderChoice, EpochProbe, Recipe,
             if not values:
                 raise ValueError(f"{field}: name at least one")
         if self.model == "vit" and (len(self.objective) > 1 or self.repeats > 1):
-            raise ValueError(
-                "a ViT is pretrained alone: one objective, repeats 1 (another seed gives another)"
-            )
+            cure = "one objective, repeats 1 (another seed gives another)"
+            raise ValueError(f"a ViT is pretrained alone: {cure}")
         others, whose = (_OF_DENSE, "linear and mlp models") if self.model == "vit" else (_OF_VIT, "a ViT")
         for field in others:
             if getattr(self, field) != type(self).model_fields[field].default:

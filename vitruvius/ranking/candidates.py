@@ -14,9 +14,8 @@ def networks(words: Sequence[str], data: Dataset, batch: int = 1) -> dict[str, N
     """Return the networks that `--archs` names, for these data; refuse those too big for `batch` images."""
     if any(word.endswith(".py") or ".py:" in word for word in words):
         if len(words) > 1:
-            raise UserError(
-                f"--archs {','.join(words)}: networks of your own stand alone, as in ./mine.py:models"
-            )
+            why = "networks of your own stand alone, as in ./mine.py:models"
+            raise UserError(f"--archs {','.join(words)}: {why}")
         return {**user_models.networks(words[0])}
     found = _described(words, data)
     names: dict[Arch, str] = {}

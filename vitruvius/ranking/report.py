@@ -1,7 +1,5 @@
 """What people see of a ranking: tables and verdicts for the terminal, scores.csv, scatters and the page."""
 
-import csv
-import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,12 +12,9 @@ from vitruvius.ranking.results import ONLY, Candidate, Evaluation, Interval, Int
 from vitruvius.render import figures
 from vitruvius.render import page as html
 
-SHOWN = 50
-"""Networks in the terminal's table; the files hold all."""
-SHOWN_SCORES = 2
-SHOWN_NAMES = 6
-LABELLED = 8
-"""Points of a small scatter up to which each is labelled with its name."""
+SHOWN, SHOWN_SCORES, SHOWN_NAMES = 50, 2, 6
+"""Networks and scores in the terminal's table, names in a sentence; the files hold all."""
+LABELLED = 8  # points of a small scatter up to which each is labelled with its name
 WIDE_RANGE = 20
 """Positive values whose largest is more than this many times the smallest are drawn on a log axis."""
 STRUCTURAL = plugins.constant(plugins.PACKAGE / "proxies" / "__init__.py", "STRUCTURAL")
@@ -58,47 +53,34 @@ def networks(result: Result, shown: Sequence[str], most: int) -> Table:
     def cells(row: Candidate) -> tuple[Cell, ...]:
         known = row.accuracy.get(ONLY)
         accuracy = [None if known is None else f"{known:.2%}"] * with_accuracy
-        means = (row.scores[proxy].mean for proxy in shown)
+        means = [row.scores[proxy].mean for proxy in shown]
         return row.rank[first], row.name, row.params, row.macs, row.depth, row.width, *accuracy, *means
 
-    columns = ("place", "network", "parameters", "MACs", "depth", "width", *["accuracy"] * with_accuracy)
-    return Table(
-        title=f"{len(rows)} networks by {first}",
-        columns=(*columns, *shown),
-        rows=tuple(map(cells, rows[:most])),
-        note=f"{len(rows) - most:,} more in scores.csv" if len(rows) > most else "",
-    )
+    sizes = ("place", "network", "parameters", "MACs", "depth", "width")
+    columns = (*sizes, *["accuracy"] * with_accuracy, *shown)
+    title, shown_rows = f"{len(rows)} networks by {first}", tuple(map(cells, rows[:most]))
+    note = f"{len(rows) - most:,} more in scores.csv" if len(rows) > most else ""
+    return Table(title=title, columns=columns, rows=shown_rows, note=note)
 
 
 def evaluations(column: str, evaluation: Mapping[str, Evaluation]) -> Table:
     """A row per score: how well it orders the networks; narrow enough for 100 columns."""
     count = next(iter(evaluation.values())).archs
-    if not count:
-        known = f"too few accuracies of {column} are known" if column else "accuracies are not known"
-        return Table(
-            title=f"What the scores count ({known})",
-            columns=("score", "tau with params", "with depth", "between seeds"),
-            rows=tuple(
-                (name, short(e.kendall_with_params), short(e.kendall_with_depth), short(e.seed_agreement))
-                for name, e in evaluation.items()
-            ),
-        )
-    return Table(
-        title=f"What the scores are worth{f' for {column}' if column else ''} ({count} accuracies)",
-        columns=("score", "tau [95 %]", "rho", "within size, pairs", "params", "seeds", "regret 1 / 5"),
-        rows=tuple(
-            (
-                name,
-                interval(e.kendall),
-                short(e.spearman.value),
-                within(e.kendall_within_size),
-                short(e.kendall_with_params),
-                short(e.seed_agreement),
-                f"{e.regret_at_1:.1f} / {e.regret_at_5:.1f}",
-            )
-            for name, e in evaluation.items()
-        ),
-    )
+    rows: list[tuple[str, ...]] = []
+    for name, e in evaluation.items():
+        params, depth, seeds = map(short, (e.kendall_with_params, e.kendall_with_depth, e.seed_agreement))
+        if count:
+            taus = interval(e.kendall), short(e.spearman.value), within(e.kendall_within_size)
+            rows.append((name, *taus, params, seeds, f"{e.regret_at_1:.1f} / {e.regret_at_5:.1f}"))
+        else:
+            rows.append((name, params, depth, seeds))
+    if count:
+        title = f"What the scores are worth{f' for {column}' if column else ''} ({count} accuracies)"
+        names = ("score", "tau [95 %]", "rho", "within size, pairs", "params", "seeds", "regret 1 / 5")
+        return Table(title=title, columns=names, rows=tuple(rows))
+    known = f"too few accuracies of {column} are known" if column else "accuracies are not known"
+    columns = ("score", "tau with params", "with depth", "between seeds")
+    return Table(title=f"What the scores count ({known})", columns=columns, rows=tuple(rows))
 
 
 def short(value: float | None) -> str:
@@ -116,9 +98,7 @@ def interval(found: Interval) -> str:
     >>> interval(Interval(value=0.523, low=-0.1, high=0.68))
     '.52 [-.10 .68]'
     """
-    if found.value is None:
-        return "-"
-    return f"{short(found.value)} [{short(found.low)} {short(found.high)}]"
+    return "-" if found.value is None else f"{short(found.value)} [{short(found.low)} {short(found.high)}]"
 
 
 def within(found: IntervalWithinSize) -> str:
@@ -150,12 +130,8 @@ def remarks(result: Result) -> Iterator[Text]:
         tau, within_size = interval(ceiling.kendall), within(ceiling.kendall_within_size)
         text = f"noise ceiling: two trainings of the same networks agree with tau {tau}, within size "
         yield Text(text=f"{text}{within_size} pairs; no score can be judged beyond that", style="note")
-    failed = [
-        f"{row.name}, {proxy}: {score.failed}"
-        for row in result.archs
-        for proxy, score in row.scores.items()
-        if score.failed
-    ]
+    scores = [(f"{row.name}, {proxy}", score) for row in result.archs for proxy, score in row.scores.items()]
+    failed = [f"{name}: {score.failed}" for name, score in scores if score.failed]
     if failed:
         text = f"failed scores, ranked last: {len(failed)}; {_some(failed, '; ', 3)}"
         yield Text(text=text, style="warning")
@@ -177,11 +153,7 @@ def winner(result: Result, proxy: str) -> str:
 
 def scores_csv(result: Result) -> str:
     """All scores, a line per network; a score with the name of a size column adds its rank only."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, _line(result.archs[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(map(_line, result.archs))
-    return text.getvalue()
+    return files.csv_text([_line(row) for row in result.archs])
 
 
 def _line(row: Candidate) -> dict[str, Any]:
@@ -196,14 +168,13 @@ def _line(row: Candidate) -> dict[str, Any]:
 
 def panels(result: Result, column: str) -> Panels:
     """A small scatter of each score against accuracy, or against size where no accuracies are known."""
-    figures = tuple(_small(scatter(result, column, proxy)) for proxy in result.proxies)
-    return Panels(title=f"{len(result.archs)} networks on {result.data}", figures=figures, columns=3)
-
-
-def _small(figure: Scatter) -> Scatter:
-    """Label the points of a panel with the networks' names alone if they are few, else not at all."""
-    names = figure.names if len(figure.names) <= LABELLED else ()
-    return figure.model_copy(update={"names": tuple(name.rpartition(": ")[0] for name in names)})
+    figures = []
+    for proxy in result.proxies:
+        figure = scatter(result, column, proxy)
+        shown = figure.names if len(figure.names) <= LABELLED else ()
+        names = tuple(name.rpartition(": ")[0] for name in shown)
+        figures.append(figure.model_copy(update={"names": names}))
+    return Panels(title=f"{len(result.archs)} networks on {result.data}", figures=tuple(figures), columns=3)
 
 
 def scatter(result: Result, column: str, proxy: str) -> Scatter:
@@ -217,16 +188,10 @@ def scatter(result: Result, column: str, proxy: str) -> Scatter:
             points.append((mean, height, f"{row.name}: {row.params or 0:,} parameters"))
     x, y, names = zip(*points, strict=True) if points else ((), (), ())
     tau = f"tau {interval(found.kendall)}"
-    return Scatter(
-        title=f"{proxy}: {tau if found.archs else f'tau with params {short(found.kendall_with_params)}'}",
-        x=x,
-        y=y,
-        names=names,
-        x_label=proxy,
-        y_label=f"{column or 'accuracy'} in %" if found.archs else "parameters",
-        log_x=_spans_decades(x),
-        log_y=not found.archs and _spans_decades(y),
-    )
+    title = f"{proxy}: {tau if found.archs else f'tau with params {short(found.kendall_with_params)}'}"
+    labels = {"x_label": proxy, "y_label": f"{column or 'accuracy'} in %" if found.archs else "parameters"}
+    is_log = {"log_x": _spans_decades(x), "log_y": not found.archs and _spans_decades(y)}
+    return Scatter(title=title, x=x, y=y, names=names, **labels, **is_log)
 
 
 def _spans_decades(values: Sequence[float]) -> bool:
@@ -251,20 +216,12 @@ def page(result: Result) -> str:
 
 def _details(evaluation: Mapping[str, Evaluation]) -> Table:
     """The statistics that the terminal leaves out."""
-    return Table(
-        columns=("score", "Spearman [95 %]", "tau with depth", "regret at 1", "regret at 5", "verdict"),
-        rows=tuple(
-            (
-                name,
-                interval(e.spearman),
-                short(e.kendall_with_depth),
-                e.regret_at_1,
-                e.regret_at_5,
-                e.verdict,
-            )
-            for name, e in evaluation.items()
-        ),
+    columns = ("score", "Spearman [95 %]", "tau with depth", "regret at 1", "regret at 5", "verdict")
+    rows = (
+        (name, interval(e.spearman), short(e.kendall_with_depth), e.regret_at_1, e.regret_at_5, e.verdict)
+        for name, e in evaluation.items()
     )
+    return Table(columns=columns, rows=tuple(rows))
 
 
 def _some(items: Sequence[str], between: str, most: int = SHOWN_NAMES) -> str:

@@ -8,11 +8,10 @@ from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, Wrap
 from vitruvius.core import records
 from vitruvius.core.blocks import Block
 from vitruvius.core.config import Strict
-from vitruvius.ranking.settings import RankConfig
+from vitruvius.ranking.settings import Config
 
 T = TypeVar("T")
-ONLY = ""
-"""The name of the accuracy column where a table has one, or none."""
+ONLY = ""  # the name of the accuracy column where a table has one, or none
 
 
 def _with_column(value: Any) -> Any:
@@ -109,7 +108,7 @@ class Result(records.Result):
     data: str
     seconds: float
     run: str
-    config: RankConfig
+    config: Config
 
     @property
     def proxies(self) -> list[str]:

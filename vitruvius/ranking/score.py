@@ -30,10 +30,8 @@ from vitruvius.ranking.user_models import UserModel
 from vitruvius.training.batches import batches_of
 
 Network = Arch | UserModel
-Scores = dict[str, Score]
-"""By proxy."""
-ScoreTable = Mapping[str, Sequence[Sequence[Score]]]
-"""By proxy: for each network, a score per seed."""
+Scores = dict[str, Score]  # by proxy
+ScoreTable = Mapping[str, Sequence[Sequence[Score]]]  # by proxy: for each network, a score per seed
 
 
 class Minibatch(NamedTuple):
@@ -81,14 +79,9 @@ class Scoring:
     @cached_property
     def tasks(self) -> dict[str, Task]:
         """Each network with each seed, by the content hash of everything its scores depend on."""
-        code = {
-            "proxies": {name: _file_hash(location) for name, location in self.shared.proxies.items()},
-            "code": {
-                family: files.folder_hashes(plugins.PACKAGE / family)
-                for family in ("kernels", "nn", "proxies")
-            },
-            "torch": torch.__version__,
-        }
+        hashes = {name: _file_hash(location) for name, location in self.shared.proxies.items()}
+        sources = {name: files.folder_hashes(plugins.PACKAGE / name) for name in ("kernels", "nn", "proxies")}
+        code = {"proxies": hashes, "code": sources, "torch": torch.__version__}
         described = [_as_json(network) for network in self.networks]
         found = {}
         for seed, batch in self.shared.batches.items():
@@ -168,9 +161,7 @@ def score_table(scoring: Scoring, done: Mapping[str, Scored]) -> dict[str, list[
     }
 
 
-@cache
-def _proxy(location: str) -> proxies.Proxy:
-    return proxies.get(location)
+_proxy = cache(proxies.get)
 
 
 def _model(task: Task, batch: int) -> nn.Module:

@@ -6,7 +6,7 @@ Top-level imports are free of torch, so that a finished run is shown again at on
 import dataclasses
 import re
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,9 +16,8 @@ from vitruvius.core.config import Flags, changed
 from vitruvius.core.errors import Interrupted, UserError
 from vitruvius.core.runs import RunFolder
 from vitruvius.core.signals import StopRequest
-from vitruvius.ranking import accuracies
-from vitruvius.ranking.results import Result
-from vitruvius.ranking.settings import RankConfig
+from vitruvius.ranking.results import ONLY, NoiseCeiling, Result
+from vitruvius.ranking.settings import Config
 
 if TYPE_CHECKING:
     from vitruvius.ranking.score import Scored, Scoring
@@ -33,7 +32,7 @@ class Prepared(NamedTuple):
     environment: dict[str, Any]
 
 
-def continue_named(config: RankConfig, flags: Flags) -> Flags:
+def continue_named(config: Config, flags: Flags) -> Flags:
     """Turn `--name` of an existing run with the same settings into `--resume`; refuse other settings."""
     folder = Path(flags.runs) / "rank" / (flags.name or "")
     if flags.resume is not None or flags.name is None or not (folder / "config.json").is_file():
@@ -46,7 +45,7 @@ def continue_named(config: RankConfig, flags: Flags) -> Flags:
     return dataclasses.replace(flags, resume=str(folder), name=None)
 
 
-def finished(folder: RunFolder, config: RankConfig) -> Result | None:
+def finished(folder: RunFolder, config: Config) -> Result | None:
     """Return the result of a run that is complete and was made from the input files as they are now."""
     manifest = folder.path("manifest.json")
     if not manifest.is_file() or files.read_json(manifest)["environment"].get("inputs") != inputs(config):
@@ -57,7 +56,7 @@ def finished(folder: RunFolder, config: RankConfig) -> Result | None:
         return None
 
 
-def inputs(config: RankConfig) -> dict[str, str]:
+def inputs(config: Config) -> dict[str, str]:
     """Return the SHA-256 of each file that the settings name, and of the listing of a folder of images."""
     table = tables.file(config.archs)
     words = (*config.archs, *config.proxies, config.data)
@@ -69,12 +68,14 @@ def inputs(config: RankConfig) -> dict[str, str]:
     return found
 
 
-def prepare(config: RankConfig) -> Prepared:
+def prepare(config: Config) -> Prepared:
     """Read the data and the networks; every fault of the request is refused here."""
     from vitruvius.ranking import candidates, score
     from vitruvius.training.batches import require_classes
 
-    accuracies.refuse_bad(config)
+    for column, table in _accuracy_columns(config).items():
+        tables.refuse_bad_accuracies(table, column)
+    _noise_ceiling(config)
     proxies = score.locate_proxies(config.proxies)
     data = config.load(config.seed)
     require_classes(data)
@@ -87,7 +88,7 @@ def prepare(config: RankConfig) -> Prepared:
 
 
 def score_rest(
-    folder: RunFolder, config: RankConfig, scoring: "Scoring", stop: StopRequest
+    folder: RunFolder, config: Config, scoring: "Scoring", stop: StopRequest
 ) -> "Generator[records.Record, None, dict[str, Scored]]":
     """Score what the folder does not hold yet; every score is on disk before the next one is requested."""
     from vitruvius.ranking import score
@@ -107,19 +108,19 @@ def score_rest(
 
 
 def finish(
-    folder: RunFolder, config: RankConfig, prepared: Prepared, done: "dict[str, Scored]", began: float
+    folder: RunFolder, config: Config, prepared: Prepared, done: "dict[str, Scored]", began: float
 ) -> Result:
     """Read the accuracies, now that every score is on disk, evaluate the scores and write the run's files."""
     from vitruvius.ranking import report, score, verdict
 
     table = score.score_table(prepared.scoring, done)
-    known = accuracies.read(config, len(prepared.names))
+    known = _accuracies(config, len(prepared.names))
     ranked = verdict.candidates(prepared.names, prepared.scoring.networks, table, known)
     result = Result(
         archs=verdict.in_order(ranked),
         evaluation={column: verdict.evaluate(table, ranked, column, config.seed) for column in known},
         best={proxy: verdict.best(prepared.names, rows) for proxy, rows in table.items()},
-        noise_ceiling=accuracies.noise_ceiling(config),
+        noise_ceiling=_noise_ceiling(config),
         data=prepared.data,
         seconds=round(time.monotonic() - began, 2),
         run=str(folder.folder),
@@ -129,3 +130,30 @@ def finish(
     report.write(folder.folder, result)
     folder.seal(prepared.environment)
     return result
+
+
+def _accuracy_columns(config: Config) -> dict[str, Path]:
+    """Return the accuracy columns that evaluate the scores, which never see them; each with its table."""
+    table = tables.file(config.archs)
+    if table is None and config.accuracy is not None:
+        raise UserError(f"--accuracy {config.accuracy}: only a table of networks has accuracies")
+    return dict.fromkeys(tables.columns(table, config.accuracy), table) if table else {}
+
+
+def _accuracies(config: Config, count: int) -> dict[str, Sequence[float | None]]:
+    """Return the accuracies of the `count` networks by column; call it after the last score is on disk."""
+    found = {column: tables.accuracies(table, column) for column, table in _accuracy_columns(config).items()}
+    if len(found) > 1:
+        return {**found}
+    return {ONLY: next(iter(found.values()), (None,) * count)}
+
+
+def _noise_ceiling(config: Config) -> NoiseCeiling | None:
+    """Return the noise ceiling that the table records beside its accuracies, if it does."""
+    table = tables.file(config.archs)
+    found = tables.about(table, "noise_ceiling") if table else None
+    try:
+        ceiling = None if found is None else NoiseCeiling(**found)
+    except (TypeError, UserError) as error:
+        raise UserError(f"{table}: noise_ceiling: {error}") from None
+    return ceiling if _accuracy_columns(config) else None

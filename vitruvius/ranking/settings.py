@@ -11,9 +11,10 @@ Executor = Literal["here", "processes", "ray"]
 """Where tasks are computed: in this process, in child processes, or on a Ray cluster."""
 
 
-class RankConfig(RunConfig, DataChoice):
+class Config(RunConfig, DataChoice):
     """Which networks are ranked, by which scores, on which images."""
 
+    short = ("archs", "proxies", "data", "batch", "seeds", "accuracy", "spread", "name", "resume", "json")
     changeable: ClassVar[tuple[str, ...]] = ("spread", "workers")
     group: ClassVar[str] = "ranking"
     archs: Annotated[Names, Field(min_length=1)] = ("fifty",)

@@ -22,6 +22,7 @@ import torch
 
 from vitruvius.core.errors import UserError, WorkFailed
 from vitruvius.ranking.settings import Executor
+from vitruvius.training import device
 
 TRIES = 3
 ENDED = f"the process that worked on it was ended {TRIES} times (out of memory?)"
@@ -45,24 +46,13 @@ class Lost(NamedTuple):
 def results(job: Job, tasks: Sequence[Any], executor: Executor = "here", workers: int = 0) -> Iterator[Any]:
     """Yield the result of each task, in order; `workers` 0 is one per core."""
     if executor == "here" or not tasks:
-        with one_thread():
+        with device.threads(1):  # sums over several threads round differently
             for task in tasks:
                 yield job.work(job.shared, task)
         return
     count = min(workers or os.cpu_count() or 1, len(tasks))
     run = _in_processes if executor == "processes" else _on_ray
     yield from run(job, tasks, count)
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Let torch compute with one thread inside the context: sums over several threads round differently."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _chunks(tasks: Sequence[Any], workers: int) -> list[Sequence[Any]]:
@@ -80,8 +70,7 @@ def _in_processes(job: Job, tasks: Sequence[Any], workers: int) -> Iterator[Any]
                 done += 1
         except BrokenProcessPool:
             # Which of the pending tasks ended its worker is not known: the next ones run one at a time.
-            suspects = tasks[done : done + LARGEST_CHUNK * workers]
-            for task in suspects:
+            for task in tasks[done : done + LARGEST_CHUNK * workers]:
                 yield _retry_alone(job, task)
                 done += 1
 
@@ -116,10 +105,8 @@ def _pool(job: Job, workers: int) -> Iterator[ProcessPoolExecutor]:
     try:
         pool.submit(os.getpid).result()
     except BrokenProcessPool:
-        raise WorkFailed(
-            "worker processes end as soon as they start; choose --spread here "
-            "(from a script of your own, call this below `if __name__ == '__main__':`)"
-        ) from None
+        cure = "(from a script of your own, call this below `if __name__ == '__main__':`)"
+        raise WorkFailed(f"worker processes end as soon as they start; choose --spread here {cure}") from None
     try:
         yield pool
     finally:
@@ -142,13 +129,12 @@ def _init_child(work: Callable[[Any, Any], Any], shared: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None
-    threading.Thread(target=_exit_with, args=(parent.sentinel,), daemon=True).start()
 
+    def exit_with_parent() -> None:  # the workers of a killed process would wait for tasks for ever
+        connection.wait([parent.sentinel])
+        os._exit(1)
 
-def _exit_with(sentinel: int) -> None:
-    """Exit when the parent does: the workers of a killed process would wait for tasks for ever."""
-    connection.wait([sentinel])
-    os._exit(1)
+    threading.Thread(target=exit_with_parent, daemon=True).start()
 
 
 def _run_chunk(chunk: Sequence[Any]) -> list[Any]:
@@ -177,6 +163,13 @@ def _on_ray(job: Job, tasks: Sequence[Any], workers: int) -> Iterator[Any]:
     shared = ray.put(job.shared)
     made = ray.remote(max_restarts=-1, max_task_retries=TRIES - 1)(Actor)
     actors = [made.remote(job.work, shared) for _ in range(workers)]
+
+    def retry(task: Any) -> Any:
+        try:
+            return ray.get(actors[0].do.remote([task]))[0]
+        except ray.exceptions.RayActorError:
+            return Lost(ENDED)
+
     try:
         chunks = _chunks(tasks, workers)
         pending = [actors[index % workers].do.remote(chunk) for index, chunk in enumerate(chunks)]
@@ -184,16 +177,7 @@ def _on_ray(job: Job, tasks: Sequence[Any], workers: int) -> Iterator[Any]:
             try:
                 yield from ray.get(answer)
             except ray.exceptions.RayActorError:
-                yield from (_retry_on_ray(actors[0], task) for task in chunk)
+                yield from map(retry, chunk)
     finally:
         for actor in actors:
             ray.kill(actor)
-
-
-def _retry_on_ray(actor: Any, task: Any) -> Any:
-    import ray
-
-    try:
-        return ray.get(actor.do.remote([task]))[0]
-    except ray.exceptions.RayActorError:
-        return Lost(ENDED)

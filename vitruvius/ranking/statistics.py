@@ -5,8 +5,7 @@ A resample of n architectures is a row of multiplicities $w$ that sums to n. Wit
 w^T|T|w}$: three matrix products serve a thousand resamples, and two scores that share their resamples have
 paired differences.
 
-Shapes: n architectures, R resamples, S seeds. A failed score is -inf: it ranks last, tied with other
-failures.
+Shapes: n architectures, R resamples, S seeds. A failed score is -inf: it ranks last, tied with others.
 """
 
 import math
@@ -19,10 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from vitruvius.ranking.results import Interval, IntervalWithinSize, NoiseCeiling
 
 RESAMPLES = 1000
-CLOSE = 1.1
-"""Two networks are of nearly equal size if the ratio of their parameter counts is at most this."""
-ENOUGH_PAIRS = 30
-"""Fewer comparable pairs of nearly equal size give no statistic."""
+CLOSE = 1.1  # two networks are of nearly equal size if the ratio of their parameter counts is at most this
+ENOUGH_PAIRS = 30  # fewer comparable pairs of nearly equal size give no statistic
 Floats = NDArray[np.float64]
 
 
@@ -47,27 +44,21 @@ def spearman(x_n: ArrayLike, y_n: ArrayLike, weights_Rn: Floats) -> Floats:
     return _ratio(both, np.sqrt(x2 * y2))
 
 
-def within_size(
-    x_n: ArrayLike, y_n: ArrayLike, params_n: ArrayLike, weights_Rn: Floats
-) -> IntervalWithinSize:
+def within_size(x_n: ArrayLike, y_n: ArrayLike, size_n: ArrayLike, weights_Rn: Floats) -> IntervalWithinSize:
     r"""Tau over the pairs of nearly equal size, $(P-Q)/(P+Q)$; tied pairs are not counted."""
-    agree_nn = _signs(x_n) * _signs(y_n) * similar_size(params_n)
+    agree_nn = _signs(x_n) * _signs(y_n) * similar_size(size_n)
     compared = np.abs(agree_nn)
     pairs = round(float(compared.sum())) // 2
     if pairs < ENOUGH_PAIRS:
         return IntervalWithinSize(pairs=pairs)
     found = interval(_ratio(_quadratic_form(agree_nn, weights_Rn), _quadratic_form(compared, weights_Rn)))
-    return IntervalWithinSize(value=found.value, low=found.low, high=found.high, pairs=pairs)
+    return IntervalWithinSize(**found.model_dump(), pairs=pairs)
 
 
 def similar_size(params_n: ArrayLike) -> Floats:
-    """Return 1 for each pair whose parameter counts differ by at most 10 % of the smaller, else 0; (n, n).
-
-    An unknown count is NaN and similar to none.
-    """
+    """Return (n, n): 1 where counts differ by at most 10 % of the smaller, else 0; NaN is similar to none."""
     params = np.asarray(params_n, dtype=float)
-    limit_nn = CLOSE * np.minimum.outer(params, params)
-    return (np.maximum.outer(params, params) <= limit_nn).astype(float)
+    return (np.maximum.outer(params, params) <= CLOSE * np.minimum.outer(params, params)).astype(float)
 
 
 def interval(values_R: Floats) -> Interval:
@@ -102,16 +93,13 @@ def regret(scores_n: ArrayLike, accuracies_n: ArrayLike, top: int) -> float:
     Networks tied for the last rank are taken in random order, and the expectation is returned: the best of
     $r$ out of $m$ is the j-th best (from 0) with probability $\binom{m-1-j}{r-1} / \binom{m}{r}$.
     """
-    accuracy = np.asarray(accuracies_n, dtype=float)
-    score = np.asarray(scores_n, dtype=float)
+    accuracy, score = (np.asarray(values, dtype=float) for values in (accuracies_n, scores_n))
     last = np.sort(score)[::-1][min(top, len(score)) - 1]
     sure = accuracy[score > last].max(initial=-math.inf)
     tied = np.sort(accuracy[score == last])[::-1]
     m, r = len(tied), min(top, len(score)) - int((score > last).sum())
-    expected = sum(math.comb(m - 1 - j, r - 1) * max(sure, best) for j, best in enumerate(tied)) / math.comb(
-        m, r
-    )
-    return max(0.0, 100 * float(accuracy.max() - expected))
+    total = sum(math.comb(m - 1 - j, r - 1) * max(sure, best) for j, best in enumerate(tied))
+    return max(0.0, 100 * float(accuracy.max() - total / math.comb(m, r)))
 
 
 def mean(scores_nS: Floats) -> Floats:
@@ -130,17 +118,14 @@ def tied_with_best(scores_nS: Floats) -> list[int]:
 
     With one seed there is no standard error: nothing can be told apart, and every network is returned.
     """
-    seeds = scores_nS.shape[1]
-    means = mean(scores_nS)
+    seeds, means = scores_nS.shape[1], mean(scores_nS)
     order = np.argsort(-means, kind="stable")
     finite = [int(index) for index in order if math.isfinite(means[index])]
     if seeds < 2 or not finite:
         return finite
     behind_nS = scores_nS[finite[0]] - scores_nS[finite]
-    error_n = standard_deviation(behind_nS) / math.sqrt(seeds)
-    return [
-        index for index, gap, error in zip(finite, mean(behind_nS), error_n, strict=True) if gap <= 2 * error
-    ]
+    is_tied = mean(behind_nS) <= 2 * (standard_deviation(behind_nS) / math.sqrt(seeds))
+    return [index for index, tied in zip(finite, is_tied, strict=True) if tied]
 
 
 def noise_ceiling(pairs: Sequence[Sequence[float]], params: Sequence[int], seed: int = 0) -> NoiseCeiling:

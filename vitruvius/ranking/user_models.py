@@ -13,8 +13,7 @@ from torch import nn
 from vitruvius.core import files, plugins
 from vitruvius.core.errors import UserError
 
-RandomState = tuple[Any, Any, torch.Tensor]
-"""The states of the global generators of Python, numpy and torch."""
+RandomState = tuple[Any, Any, torch.Tensor]  # the states of the global generators of Python, numpy and torch
 
 
 class UserModel(NamedTuple):
@@ -53,9 +52,10 @@ class ModelStream:
     """One iteration over the networks of a user's function, with random generators of its own."""
 
     def __init__(self, source: str, seed: int) -> None:
-        self.source = source
-        self.yielded = 0
-        self.state = _first_state(seed)
+        torch_state = torch.Generator().manual_seed(seed).get_state()
+        numpy_state = np.random.RandomState(seed % 2**32).get_state()
+        self.state: RandomState = (random.Random(seed).getstate(), numpy_state, torch_state)
+        self.source, self.yielded = source, 0
         function = plugins.function("models", source)
         self.made = self._isolated(lambda: iter(function()))
 
@@ -63,9 +63,8 @@ class ModelStream:
         while (item := self._isolated(lambda: next(self.made, None))) is not None:
             self.yielded += 1
             if not isinstance(item, tuple) or len(item) != 2 or not isinstance(item[1], nn.Module):
-                raise UserError(
-                    f"{self.source}: item {self.yielded} is no pair of a name and a module: {item!r:.60}"
-                )
+                fault = f"is no pair of a name and a module: {item!r:.60}"
+                raise UserError(f"{self.source}: item {self.yielded} {fault}")
             yield str(item[0]), item[1]
 
     def _isolated(self, step: Any) -> Any:
@@ -79,11 +78,6 @@ class ModelStream:
         finally:
             self.state = _state()
             _set_state(before)
-
-
-def _first_state(seed: int) -> RandomState:
-    torch_ = torch.Generator().manual_seed(seed)
-    return random.Random(seed).getstate(), np.random.RandomState(seed % 2**32).get_state(), torch_.get_state()
 
 
 def _state() -> RandomState:

@@ -23,6 +23,8 @@ CONSTANT = "no signal: all scores are equal"
 EQUAL = "no signal: all accuracies are equal"
 UNKNOWN = "not judged: fewer than three accuracies are known"
 FEWEST = 3
+Evaluations = dict[str, Evaluation]  # by score
+Accuracies = Mapping[str, Sequence[float | None]]  # by column
 LARGEST = 4_000
 """The bootstrap looks at every pair: of more networks, a random sample of this many is evaluated."""
 
@@ -46,20 +48,19 @@ def matrix(rows: Sequence[Sequence[Score]]) -> Floats:
 
 
 def candidates(
-    names: Sequence[str],
-    networks: Sequence[Network],
-    table: ScoreTable,
-    accuracies: Mapping[str, Sequence[float | None]],
+    names: Sequence[str], networks: Sequence[Network], table: ScoreTable, accuracies: Accuracies
 ) -> list[Candidate]:
     """Return each network with its size, mean scores, ranks and accuracies, in the given order."""
-    ranks = {proxy: _ranks(statistics.mean(matrix(rows))) for proxy, rows in table.items()}
+    behind = {proxy: -statistics.mean(matrix(rows)) for proxy, rows in table.items()}
+    # A rank is one more than the number of better scores.
+    ranks = {proxy: 1 + np.searchsorted(np.sort(values_n), values_n) for proxy, values_n in behind.items()}
     found = []
     for index, (name, network) in enumerate(zip(names, networks, strict=True)):
         scores = {proxy: _mean_score(rows[index]) for proxy, rows in table.items()}
-        rank = {proxy: ranks_n[index] for proxy, ranks_n in ranks.items()}
+        rank = {proxy: int(ranks_n[index]) for proxy, ranks_n in ranks.items()}
         accuracy = {column: values[index] for column, values in accuracies.items()}
-        sizes = _size(network, scores)
-        found.append(Candidate(name=name, **sizes, scores=scores, rank=rank, accuracy=accuracy))
+        fields = {"scores": scores, "rank": rank, "accuracy": accuracy}
+        found.append(Candidate(name=name, **_size(network, scores), **fields))
     return found
 
 
@@ -73,9 +74,7 @@ def best(names: Sequence[str], rows: Sequence[Sequence[Score]]) -> tuple[str, ..
     return tuple(names[index] for index in statistics.tied_with_best(matrix(rows)))
 
 
-def evaluate(
-    table: ScoreTable, candidates: Sequence[Candidate], column: str, seed: int = 0
-) -> dict[str, Evaluation]:
+def evaluate(table: ScoreTable, candidates: Sequence[Candidate], column: str, seed: int = 0) -> Evaluations:
     """Evaluate each score by a column of accuracies."""
     scores = {proxy: matrix(rows) for proxy, rows in table.items()}
     accuracies = [candidate.accuracy[column] for candidate in candidates]
@@ -85,15 +84,14 @@ def evaluate(
 
 def evaluate_scores(
     scores: Mapping[str, Floats], sizes: Sizes, accuracies: Sequence[float | None], seed: int = 0
-) -> dict[str, Evaluation]:
+) -> Evaluations:
     """Evaluate scores (n, S); all share the same resamples, so that their differences are paired."""
     known = _sample([accuracy is not None for accuracy in accuracies], seed)
     if len(known) < FEWEST:
         part = _sample([True] * len(sizes.params), seed)
-        return {
-            proxy: Evaluation(**_without_accuracies(found[part], sizes.part(part)), verdict=UNKNOWN, archs=0)
-            for proxy, found in scores.items()
-        }
+        sizes = sizes.part(part)
+        found = {proxy: _without_accuracies(scores_nS[part], sizes) for proxy, scores_nS in scores.items()}
+        return {proxy: Evaluation(**fields, verdict=UNKNOWN, archs=0) for proxy, fields in found.items()}
     accuracy_n = np.array([accuracies[index] for index in known], dtype=float)
     sizes = sizes.part(known)
     weights_Rn = statistics.resamples(len(known), seed)
@@ -108,8 +106,7 @@ def evaluate_scores(
 def verdict(tau: Interval, gain: Interval) -> str:
     """Say whether a score carries a signal, and whether it beats counting parameters.
 
-    `gain` is the paired difference tau(score) - tau(params). A score that orders the networks backwards beats
-    nothing.
+    `gain` is the paired difference tau(score) - tau(params). A score that orders backwards beats nothing.
     """
     if tau.low is None or tau.high is None or gain.low is None:
         return CONSTANT
@@ -157,11 +154,6 @@ def _sample(eligible: Sequence[bool], seed: int) -> list[int]:
 def _ranked_last(size_n: Floats) -> Floats:
     """Replace unknown sizes by -inf, below all known ones."""
     return np.where(np.isnan(size_n), -np.inf, size_n)
-
-
-def _ranks(score_n: Floats) -> list[int]:
-    """Return the rank of each score: one more than the number of better ones."""
-    return (1 + np.searchsorted(np.sort(-score_n), -score_n)).tolist()
 
 
 def _mean_score(scores: Sequence[Score]) -> MeanScore:

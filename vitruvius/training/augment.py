@@ -3,7 +3,8 @@
 Shapes: B batch, C channels, H and W the image's sides.
 """
 
-from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -13,8 +14,7 @@ from vitruvius.training import seeds
 from vitruvius.training.recipe import Augment
 
 
-@dataclass(frozen=True)
-class Draws:
+class Draws(NamedTuple):
     """The random numbers of one epoch, one row per training sample."""
 
     shift: Tensor  # (n, 2) whole pixels, rows and columns
@@ -22,13 +22,13 @@ class Draws:
     flip: Tensor  # (n,) bool
 
 
+@lru_cache(maxsize=1)
 def draw(seed: int, epoch: int, samples: int, augment: Augment) -> Draws:
     """Draw the random numbers of an epoch for all samples."""
     source = seeds.generator(seed, "augment", epoch)
     shift = torch.randint(-augment.shift, augment.shift + 1, (samples, 2), generator=source)
     crop = torch.rand(samples, 3, generator=source)
-    flip = torch.rand(samples, generator=source) < 0.5
-    return Draws(shift, crop, flip)
+    return Draws(shift, crop, torch.rand(samples, generator=source) < 0.5)
 
 
 def apply(x_BCHW: Tensor, sample_B: Tensor, draws: Draws, augment: Augment) -> Tensor:
@@ -44,11 +44,9 @@ def apply(x_BCHW: Tensor, sample_B: Tensor, draws: Draws, augment: Augment) -> T
 
 def _shifted(x_BCHW: Tensor, start_B2: Tensor, margin: int) -> Tensor:
     B, C, H, W = x_BCHW.shape
-    wide = pad(x_BCHW, (margin,) * 4)
-    row_BH = start_B2[:, :1] + torch.arange(H)
-    column_BW = start_B2[:, 1:] + torch.arange(W)
-    image_B = torch.arange(B)[:, None, None]
-    moved_BHWC = wide.permute(0, 2, 3, 1)[image_B, row_BH[:, :, None], column_BW[:, None, :]]
+    wide_BHWC = pad(x_BCHW, (margin,) * 4).permute(0, 2, 3, 1)
+    row_BH, column_BW = start_B2[:, :1] + torch.arange(H), start_B2[:, 1:] + torch.arange(W)
+    moved_BHWC = wide_BHWC[torch.arange(B)[:, None, None], row_BH[:, :, None], column_BW[:, None, :]]
     return moved_BHWC.permute(0, 3, 1, 2)
 
 

@@ -1,7 +1,6 @@
 """Batches of a split held in memory: order, normalisation, augmentation. There are no loader processes."""
 
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import torch
@@ -38,7 +37,8 @@ class Batches:
         """Return these samples normalised and, if an epoch is given, augmented as in that epoch."""
         x = self.x[sample_B]
         if self.augment.augments and epoch is not None:
-            x = augment.apply(x, sample_B, _draws(self.seed, epoch, len(self), self.augment), self.augment)
+            draws = augment.draw(self.seed, epoch, len(self), self.augment)
+            x = augment.apply(x, sample_B, draws, self.augment)
         y = None if self.y is None else self.y[sample_B].to(self.device)
         return Batch(self.normalised(x), y)
 
@@ -48,11 +48,6 @@ class Batches:
         if self.x.dtype == torch.uint8:
             x = (x / 255 - self.mean.to(x)) / self.std.to(x)
         return x
-
-
-@lru_cache(maxsize=1)
-def _draws(seed: int, epoch: int, samples: int, settings: Augment) -> augment.Draws:
-    return augment.draw(seed, epoch, samples, settings)
 
 
 def batches_of(data: Dataset, split: Split, **options: Any) -> Batches:
@@ -68,9 +63,8 @@ def require_classes(data: Dataset) -> None:
         raise UserError(f"{data.name}: there are no training samples")
     counts = data.class_counts()
     if not counts:
-        raise UserError(
-            f"{data.name}: {len(data.train):,} samples without labels; training a classifier needs labels"
-        )
+        why = f"{len(data.train):,} samples without labels; training a classifier needs labels"
+        raise UserError(f"{data.name}: {why}")
     if sum(count > 0 for count in counts.values()) < 2:
         shown = ", ".join(f"{name}: {count:,}" for name, count in counts.items())
         raise UserError(f"{data.name}: the training samples are of one class only ({shown})")

@@ -6,21 +6,21 @@ last, holds the cursor and the checksum. A pair that does not verify is skipped.
 
 import hashlib
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
-from torch import Tensor, nn
+from torch import Tensor
 
 from vitruvius.core import files
 from vitruvius.core.errors import UserError, WorkFailed
 from vitruvius.training import distributed
 from vitruvius.training.loop import Cursor, Job
 
-KEPT = 2
-"""Checkpoints that stay on disk."""
+KEPT = 2  # checkpoints that stay on disk
 
 
 def write(folder: Path, job: Job, best: dict[str, Tensor]) -> None:
@@ -40,7 +40,7 @@ def write(folder: Path, job: Job, best: dict[str, Tensor]) -> None:
     content = save({name: value.detach().contiguous() for name, value in tensors.items()})
     stem = f"{job.cursor.step:09d}-{job.cursor.epoch:05d}"
     files.write(folder / f"{stem}.safetensors", content)
-    described = {"cursor": job.cursor.as_json(), "sha256": hashlib.sha256(content).hexdigest()}
+    described = {"cursor": asdict(job.cursor), "sha256": hashlib.sha256(content).hexdigest()}
     files.write_json(folder / f"{stem}.json", {**described, "self": files.content_hash(described)})
     for old in _stems(folder)[:-KEPT]:
         (folder / f"{old}.json").unlink(missing_ok=True)
@@ -56,16 +56,10 @@ def read(folder: Path, job: Job) -> tuple[dict[str, Tensor], list[str]]:
         except UserError as error:
             faults.append(str(error))
             continue
-        best = _restore(job, cursor, tensors)
-        return best, faults
+        return _restore(job, cursor, tensors), faults
     if faults:
         raise UserError(f"no usable checkpoint: {'; '.join(faults)}")
-    raise UserError(f"{folder.parent}: has no checkpoint to resume from")
-
-
-def exists(folder: Path) -> bool:
-    """Whether the folder holds a checkpoint."""
-    return folder.is_dir() and bool(_stems(folder))
+    return {}, []
 
 
 def _stems(folder: Path) -> list[str]:
@@ -84,7 +78,7 @@ def _verified(folder: Path, stem: str) -> tuple[Cursor, dict[str, Tensor]]:
     if hashlib.sha256(content).hexdigest() != described["sha256"]:
         raise UserError(f"{path}: its SHA-256 does not match: the file is damaged")
     try:
-        return Cursor.from_json(described["cursor"]), load(content)
+        return Cursor(**described["cursor"]), load(content)
     except (SafetensorError, TypeError, KeyError) as error:
         raise UserError(f"{path}: not a checkpoint of this version: {error}") from error
 
@@ -120,13 +114,3 @@ def _fill_optimiser(optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor]
         index, _, entry = name.partition(".")
         state.setdefault(int(index), {})[entry] = value
     optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
-
-
-def weights(model: nn.Module) -> dict[str, Tensor]:
-    """Return a copy of a model's weights."""
-    return {name: value.detach().clone() for name, value in distributed.unwrap(model).state_dict().items()}
-
-
-def restore_best(job: Job, best: dict[str, Tensor]) -> None:
-    """Load the weights of the best epoch into the model."""
-    distributed.unwrap(job.model).load_state_dict(best)

@@ -1,11 +1,16 @@
-"""Training a Vision Transformer as a classifier: data and network, the job, the test score at the end."""
+"""Training a Vision Transformer as a classifier: data and network, the job, the test score at the end.
+
+Shapes: B batch, K classes.
+"""
 
 import inspect
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Generator, nn
+from torch.nn.functional import cross_entropy
 
 from vitruvius import objectives, optimisers
 from vitruvius.arch import cost
@@ -17,11 +22,11 @@ from vitruvius.core.runs import RunFolder
 from vitruvius.datasets import Dataset
 from vitruvius.nn.vit import build
 from vitruvius.objectives import Batch, Loss
-from vitruvius.training import device, distributed, evaluate, loop, predictor, report, results
+from vitruvius.training import device, distributed, predictor, report, results
 from vitruvius.training.batches import batches_of, require_classes
-from vitruvius.training.loop import Job, Measure
+from vitruvius.training.loop import EVALUATION_BATCH, Job, Measure
 from vitruvius.training.recipe import Augment, ClassifierSettings
-from vitruvius.training.results import Result
+from vitruvius.training.results import Result, TestScore
 
 
 def prepare(settings: ClassifierSettings) -> tuple[Dataset, Arch]:
@@ -35,9 +40,7 @@ def prepare(settings: ClassifierSettings) -> tuple[Dataset, Arch]:
 
 def describe(settings: ClassifierSettings, data: Dataset, arch: Arch) -> Iterator[Note]:
     """Yield notes about the data and the network."""
-    train, validation, test = len(data.train), len(data.validation), len(data.test)
-    counts = f"{train:,} training, {validation:,} validation, {test:,} test images"
-    yield Note(text=f"{data.name}: {counts} of {len(data.classes)} classes")
+    yield Note(text=f"{data.name}: {data.counts} images of {len(data.classes)} classes")
     params, macs = cost.cost(arch)[:2]
     yield Note(text=f"{settings.arch}: {params:,} parameters, {macs:,} multiply-adds per image")
     if settings.compile == "off" and device.compiler() is None:
@@ -62,7 +65,7 @@ def job(settings: ClassifierSettings, data: Dataset, arch: Arch, where: torch.de
     torch.manual_seed(settings.seed + distributed.rank())
     augment = Augment(shift=settings.shift, crop=settings.crop, flip=settings.flip)
     tensors: dict[str, Any] = {"dtype": dtype, "device": where}
-    return loop.Job(
+    return Job(
         model=model,
         measure=measure,
         compiled=compiled,
@@ -81,10 +84,8 @@ def finish(
 
     `more` are the fields of the result that the training itself does not know.
     """
-    files.write_json(
-        folder.path("model.json"), {"arch": arch.model_dump(mode="json"), **evaluate.labels(data)}
-    )
-    test, cursor = evaluate.evaluate_test(job, data), job.cursor
+    files.write_json(folder.path("model.json"), {"arch": arch.model_dump(mode="json"), **data.labels})
+    test, cursor = evaluate_test(job, data), job.cursor
     result = Result(
         test_accuracy=test.accuracy,
         test_loss=test.loss,
@@ -105,6 +106,24 @@ def finish(
     return result
 
 
+def evaluate_test(job: Job, data: Dataset) -> TestScore:
+    """Return cross-entropy, accuracy and confusion matrix of a model on the test images."""
+    images = batches_of(data, data.test, dtype=job.train.dtype, device=job.train.device)
+    classes, loss = len(data.classes), 0.0
+    counts_KK = torch.zeros(classes, classes, dtype=torch.long)
+    job.model.eval()
+    with torch.no_grad():
+        for sample_B in torch.split(torch.arange(len(images)), EVALUATION_BATCH):
+            batch = images.batch(sample_B)
+            scores_BK = job.model(batch.x)[:, :classes]
+            assert batch.y is not None
+            loss += float(cross_entropy(scores_BK, batch.y, reduction="sum"))
+            pairs_B = (batch.y * classes + scores_BK.argmax(1)).cpu()
+            counts_KK += torch.bincount(pairs_B, minlength=classes**2).view(classes, classes)
+    accuracy = counts_KK.diagonal().sum().item() / len(images)
+    return TestScore(loss / len(images), accuracy, tuple(map(tuple, counts_KK.tolist())))
+
+
 def _measure(settings: ClassifierSettings) -> Measure:
     """Return the objective with its options; refuse several, and one that does not read the labels."""
     if len(settings.objective) != 1:
@@ -113,18 +132,11 @@ def _measure(settings: ClassifierSettings) -> Measure:
     members = plugins.members("objectives")
     labelled = [member for member in members if plugins.constant(members[member].path, "NEEDS_LABELS")]
     if name in members and name not in labelled:
-        raise UserError(
-            f"--objective {name}: it trains no classifier; choose from {', '.join(labelled)} "
-            "(or a file: ./mine.py:name), or use `vitruvius pretrain`"
-        )
+        known = f"{', '.join(labelled)} (or a file: ./mine.py:name), or use `vitruvius pretrain`"
+        raise UserError(f"--objective {name}: it trains no classifier; choose from {known}")
     objective = objectives.get(name)
-    options: dict[str, Any] = {}
-    if settings.label_smoothing:
-        if "label_smoothing" not in inspect.signature(objective).parameters:
-            raise UserError(f"--label-smoothing: the objective {name} does not take it")
-        options["label_smoothing"] = settings.label_smoothing
-
-    def measure(model: nn.Module, batch: Batch, generator: Generator | None) -> Loss:
-        return objective(model, batch, generator, **options)
-
-    return measure
+    if not settings.label_smoothing:
+        return objective
+    if "label_smoothing" not in inspect.signature(objective).parameters:
+        raise UserError(f"--label-smoothing: the objective {name} does not take it")
+    return partial(objective, label_smoothing=settings.label_smoothing)

@@ -2,6 +2,8 @@
 
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -20,15 +22,14 @@ PRECISIONS = {"float32": torch.float32, "float64": torch.float64, "bfloat16": to
 
 def choose_device(name: str) -> torch.device:
     """Return the device of that name; 'auto' is a GPU if there is one."""
-    if name == "auto":
-        if torch.cuda.is_available():
-            return torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0)))
-        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
-    if name == "cuda" and not torch.cuda.is_available():
+    has_cuda, has_mps = torch.cuda.is_available(), torch.backends.mps.is_available()
+    if name == "auto" and has_cuda:
+        return torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0)))
+    if name == "cuda" and not has_cuda:
         raise UserError("--device cuda: this machine or this build of torch has no GPU; choose cpu or auto")
-    if name == "mps" and not torch.backends.mps.is_available():
+    if name == "mps" and not has_mps:
         raise UserError("--device mps: not an Apple machine; choose cpu or auto")
-    return torch.device(name)
+    return torch.device(name if name != "auto" else "mps" if has_mps else "cpu")
 
 
 def choose_precision(name: str, device: torch.device) -> str:
@@ -55,11 +56,19 @@ def set_threads(count: int) -> int:
     return torch.get_num_threads()
 
 
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """Let torch compute with so many threads inside the context (0: as many as before)."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 def fingerprint(threads: int, processes: int) -> dict[str, Any]:
     """Return what the exact bits of a result depend on, besides config and versions."""
-    return {
-        "threads": threads,
-        "processes": processes,
-        "cpu_capability": torch.backends.cpu.get_cpu_capability(),
-        "mkldnn": torch.backends.mkldnn.enabled,
-    }
+    capability, mkldnn = torch.backends.cpu.get_cpu_capability(), torch.backends.mkldnn.enabled
+    found = {"threads": threads, "processes": processes}
+    return found | {"cpu_capability": capability, "mkldnn": mkldnn}

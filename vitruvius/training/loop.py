@@ -9,8 +9,7 @@ import math
 import signal
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
@@ -40,18 +39,8 @@ class Cursor:
     norm: float = 0.0
     records: int = 0  # epoch records written
     best_epoch: int = 0
-    best_score: float = -math.inf
+    best_score: float | None = None
     seconds: float = 0.0
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the fields with None for an infinite score, which JSON cannot hold."""
-        return asdict(self) | {"best_score": self.best_score if math.isfinite(self.best_score) else None}
-
-    @classmethod
-    def from_json(cls, fields: dict[str, Any]) -> "Cursor":
-        """Build a cursor from the fields that `as_json` returned."""
-        score = fields["best_score"]
-        return cls(**fields | {"best_score": -math.inf if score is None else score})
 
 
 @dataclass
@@ -71,11 +60,6 @@ class Job:
     keep_best: Callable[["Job"], None] = lambda job: None
     stop: StopRequest = field(default_factory=StopRequest)
 
-    @property
-    def steps_per_epoch(self) -> int:
-        """Return the number of optimiser steps per epoch; the last one may have fewer samples."""
-        return math.ceil(len(self.train) / self.recipe.batch)
-
 
 def run(job: Job) -> Iterator[Record]:
     """Train from the cursor to the last epoch; yield progress and epoch records."""
@@ -89,7 +73,9 @@ def run(job: Job) -> Iterator[Record]:
             step(job, order[begin : begin + recipe.batch])
             cursor.seconds = time.perf_counter() - started
             if distributed.any_rank(bool(job.stop)):
-                _leave(job)
+                job.save(job)
+                number = job.stop.signal or signal.SIGTERM
+                raise Interrupted(f"stopped after step {cursor.step}; the state is saved", number)
             if cursor.position < len(order):
                 out_of_time = recipe.time_limit is not None and cursor.seconds >= recipe.time_limit
                 if distributed.any_rank(out_of_time):
@@ -110,7 +96,8 @@ def run(job: Job) -> Iterator[Record]:
 def step(job: Job, sample_B: Tensor) -> None:
     """Take one optimiser step on these samples, cut into parts whose gradients add up to the batch's."""
     recipe, cursor = job.recipe, job.cursor
-    total = recipe.epochs * job.steps_per_epoch if recipe.schedule == "cosine" else None
+    steps_per_epoch = math.ceil(len(job.train) / recipe.batch)  # the last one may have fewer samples
+    total = recipe.epochs * steps_per_epoch if recipe.schedule == "cosine" else None
     rate = learning_rate(cursor.step + 1, recipe.lr, recipe.warmup, total)
     for group in job.optimiser.param_groups:
         group["lr"] = rate
@@ -156,7 +143,8 @@ def _backward(job: Job, sample_B: Tensor) -> tuple[float, int]:
         batch = job.train.batch(part, job.cursor.epoch)
         full = len(part) * recipe.accumulate * distributed.world_size() == recipe.batch
         measure = job.compiled if job.compiled is not None and full else job.measure
-        with distributed.gradient_sync(job.model, index == len(parts) - 1), _autocast(job):
+        autocast = torch.autocast(job.train.device.type, job.autocast, enabled=job.autocast is not None)
+        with distributed.gradient_sync(job.model, index == len(parts) - 1), autocast:
             found = measure(job.model, batch, generator)
             share = len(part) / len(sample_B)  # parts and processes may be of unequal size
             # DistributedDataParallel averages gradients over processes; the factor makes that a sum.
@@ -165,10 +153,6 @@ def _backward(job: Job, sample_B: Tensor) -> tuple[float, int]:
         total += torch.tensor([float(found.value.detach()) * share, correct], dtype=torch.float64)
     loss, all_correct = distributed.all_reduce_sum(total).tolist()
     return loss, round(all_correct)
-
-
-def _autocast(job: Job) -> Any:
-    return torch.autocast(job.train.device.type, job.autocast, enabled=job.autocast is not None)
 
 
 def _close_epoch(job: Job, timing: Timing) -> Epoch:
@@ -193,14 +177,7 @@ def _close_epoch(job: Job, timing: Timing) -> Epoch:
         score = -val_loss if val_accuracy is None else val_accuracy
     cursor.epoch, cursor.position, cursor.records = cursor.epoch + 1, 0, cursor.records + 1
     cursor.loss, cursor.correct, cursor.norm = 0.0, 0, 0.0
-    if score > cursor.best_score:
+    if score > (-math.inf if cursor.best_score is None else cursor.best_score):
         cursor.best_score, cursor.best_epoch = score, cursor.epoch
         job.keep_best(job)
     return record
-
-
-def _leave(job: Job) -> None:
-    job.save(job)
-    raise Interrupted(
-        f"stopped after step {job.cursor.step}; the state is saved", job.stop.signal or signal.SIGTERM
-    )

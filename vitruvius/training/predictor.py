@@ -3,6 +3,7 @@
 Shapes: C channels, H and W the image's sides, L layers, K classes.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,8 +18,8 @@ from vitruvius.nn import attention_maps, layouts
 from vitruvius.nn.vit import ViT
 from vitruvius.training import seeds
 
-NOISE_IMAGES = 64
-"""Images of noise on which attention distances are measured if no images are given."""
+NOISE_IMAGES = 64  # images of noise on which attention distances are measured if no images are given
+Guesses = list[tuple[str, float]]  # classes with their probabilities
 
 
 class Predictor(NamedTuple):
@@ -36,10 +37,12 @@ def load(folder: Path) -> Predictor:
     net = ViT(Arch(**about["arch"]))
     path = runs.verify(folder, "model.safetensors")
     layouts.fill(net, layouts.read(path), str(path))
-    mean, std = (
-        torch.tensor(about[key] or [default]).view(-1, 1, 1) for key, default in (("mean", 0.0), ("std", 1.0))
-    )
-    return Predictor(net.eval(), tuple(about["classes"]), mean, std)
+    return Predictor(net.eval(), tuple(about["classes"]), *scale_tensors(about["mean"], about["std"]))
+
+
+def scale_tensors(mean: Sequence[float], std: Sequence[float]) -> tuple[Tensor, Tensor]:
+    """Return mean and standard deviation as (C, 1, 1); 0 and 1 where images are not normalised."""
+    return torch.tensor(mean or [0.0]).view(-1, 1, 1), torch.tensor(std or [1.0]).view(-1, 1, 1)
 
 
 def load_weights(net: ViT, source: str) -> None:
@@ -68,23 +71,17 @@ def read_picture(name: str, model: Predictor) -> Tensor:
     raise UserError(f"{name}: has {len(pixels_CHW)} channels, the network takes {arch.channels}")
 
 
-def classify(
-    model: Predictor, pixels_CHW: Tensor, top: int
-) -> tuple[list[tuple[str, float]], list[tuple[str, Tensor]]]:
+def classify(model: Predictor, pixels_CHW: Tensor, top: int) -> tuple[Guesses, list[tuple[str, Tensor]]]:
     """Return the most probable classes, and the heat maps of attention rollout and of each layer's mean."""
     x = _normalised(model, pixels_CHW[None])
     with torch.no_grad():
         probability_K = model.net(x).softmax(-1)[0, : len(model.classes)]
     best = probability_K.topk(min(top, len(model.classes)))
-    guesses = [
-        (model.classes[int(index)], float(probability)) for probability, index in zip(*best, strict=True)
-    ]
+    guesses = [(model.classes[int(index)], float(chance)) for chance, index in zip(*best, strict=True)]
     weights = attention_maps.attention(model.net, x)
-    heats = [("rollout", attention_maps.saliency(model.net, attention_maps.rollout(weights))[0])]
-    heats += [
-        (f"layer {i}", attention_maps.saliency(model.net, w.mean(1))[0]) for i, w in enumerate(weights, 1)
-    ]
-    return guesses, heats
+    maps = {"rollout": attention_maps.rollout(weights)}
+    maps |= {f"layer {number}": weight.mean(1) for number, weight in enumerate(weights, 1)}
+    return guesses, [(name, attention_maps.saliency(model.net, found)[0]) for name, found in maps.items()]
 
 
 def distances(model: Predictor, images: list[Tensor]) -> Tensor:
@@ -96,11 +93,6 @@ def distances(model: Predictor, images: list[Tensor]) -> Tensor:
         shape = (NOISE_IMAGES, arch.channels, arch.image, arch.image)
         x = torch.randn(shape, generator=seeds.generator(0, "distance"))
     return attention_maps.distances(model.net, attention_maps.attention(model.net, x))
-
-
-def position_similarity(model: Predictor) -> Tensor | None:
-    """Return the cosine similarity of the position embeddings of all patches, None if there are none."""
-    return None if model.net.positions is None else attention_maps.position_similarity(model.net)
 
 
 def _normalised(model: Predictor, pixels_BCHW: Tensor) -> Tensor:

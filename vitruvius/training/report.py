@@ -1,10 +1,12 @@
-"""The report of a training: learning curves, confusion matrix, tables of result and settings, model card."""
+"""The report of a training: curves, confusion matrix, tables, model card; pictures of a model's attention."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from vitruvius.core import files
-from vitruvius.core.blocks import Block, Heatmap, Lines, Panels, Series, Table, Text
+from vitruvius.core.blocks import Block, Heatmap, Lines, Panels, Pictures, Series, Table, Text
+from vitruvius.core.config import Strict
 from vitruvius.core.runs import RunFolder
 from vitruvius.datasets import Dataset
 from vitruvius.render import figures, page, text
@@ -12,7 +14,8 @@ from vitruvius.training import results
 from vitruvius.training.recipe import ClassifierSettings
 from vitruvius.training.results import Epoch, Result, TestScore
 
-Points = Mapping[str, Sequence[tuple[int, float | None]]]
+Grid = Sequence[Sequence[float]]
+Pixel = tuple[float, ...]  # red, green and blue in 0..1
 
 
 def write(
@@ -32,75 +35,118 @@ def write(
 
 def curves(epochs: Sequence[Epoch]) -> Panels:
     """Plot loss and accuracy of the training and the validation set against the epoch."""
-    loss: Points = {
-        "training": [(epoch.epoch, epoch.train_loss) for epoch in epochs],
-        "validation": [(epoch.epoch, epoch.val_loss) for epoch in epochs],
-    }
-    accuracy: Points = {
-        "training": [(epoch.epoch, _percent(epoch.train_accuracy)) for epoch in epochs],
-        "validation": [(epoch.epoch, _percent(epoch.val_accuracy)) for epoch in epochs],
-    }
-    figures = (_lines("Loss", "mean cross-entropy", loss), _lines("Accuracy", "accuracy in %", accuracy))
-    return Panels(title="Training", figures=figures)
+    loss = _lines("Loss", "mean cross-entropy", epochs, "loss", 1)
+    accuracy = _lines("Accuracy", "accuracy in %", epochs, "accuracy", 100)
+    return Panels(title="Training", figures=(loss, accuracy))
 
 
 def confusion(classes: Sequence[str], counts: Sequence[Sequence[int]]) -> Heatmap:
     """Plot how often test images of each class are classified as which, in percent of the true class."""
     rows = [[100 * count / max(1, sum(row)) for count in row] for row in counts]
-    return Heatmap(
-        title="Test images by true and predicted class, in % of the true class",
-        values=tuple(tuple(round(value, 1) for value in row) for row in rows),
-        rows=tuple(classes),
-        columns=tuple(classes),
-        x_label="predicted",
-        y_label="true",
-    )
+    values, names = tuple(tuple(round(value, 1) for value in row) for row in rows), tuple(classes)
+    title = "Test images by true and predicted class, in % of the true class"
+    labels = {"x_label": "predicted", "y_label": "true"}
+    return Heatmap(title=title, values=values, rows=names, columns=names, **labels)
 
 
 def facts(result: Result, settings: ClassifierSettings) -> list[Block]:
     """Return the result and all settings as two tables."""
     fields = result.model_dump(mode="json", exclude={"findings"})
-    fields |= {
-        key: f"{value:.2%}" for key, value in fields.items() if "accuracy" in key and value is not None
+    known = {key: value for key, value in fields.items() if "accuracy" in key and value is not None}
+    fields |= {key: f"{value:.2%}" for key, value in known.items()}
+    title = Text(text=f"Test accuracy {fields['test_accuracy']}", style="title")
+    return [title, keys_and_values("result", fields), Text(text="Recipe", style="title"), recipe(settings)]
+
+
+def recipe(settings: Strict) -> Table:
+    """Return all settings as a table."""
+    return keys_and_values("setting", settings.model_dump(mode="json"))
+
+
+def keys_and_values(title: str, fields: Mapping[str, Any]) -> Table:
+    """Return a row per field; lists are joined by commas."""
+    cells = {
+        key: value if isinstance(value, str | int | float | None) else ", ".join(map(str, value))
+        for key, value in fields.items()
     }
-    chosen = settings.model_dump(mode="json")
-    return [
-        Text(text=f"Test accuracy {fields['test_accuracy']}", style="title"),
-        Table(columns=("result", ""), rows=tuple((key, _cell(value)) for key, value in fields.items())),
-        Text(text="Recipe", style="title"),
-        Table(columns=("setting", ""), rows=tuple((key, _cell(value)) for key, value in chosen.items())),
-    ]
+    return Table(columns=(title, ""), rows=tuple(cells.items()))
 
 
 def card(arch: str, source: str, tables: Iterable[Block]) -> list[Block]:
     """Return the model card: the weights, their training data, how good they are, how to use them."""
+    trained = (
+        f"Trained by `vitruvius train` on {source or 'the data named below'}. The weights (model.safetensors)"
+        " are those of the best validation epoch; the test images were read once, at the end."
+    )
     return [
         Text(text=f"A Vision Transformer ({arch}) for image classification", style="title"),
-        Text(
-            text=f"Trained by `vitruvius train` on {source or 'the data named below'}. The weights "
-            "(model.safetensors) are those of the best validation epoch; the test images were read once, "
-            "at the end."
-        ),
+        Text(text=trained),
         *tables,
         Text(text="Use", style="title"),
         Text(text="`vitruvius predict RUN IMAGE...` classifies images and shows where the model looks."),
     ]
 
 
-def _lines(title: str, label: str, points: Points) -> Lines:
-    """Plot one curve per name; epochs without a value are left out, and curves without any."""
+def _lines(title: str, label: str, epochs: Sequence[Epoch], field: str, scale: int) -> Lines:
+    """Plot a field of both sets; epochs without a value are left out, and curves without any."""
     series = []
-    for name, pairs in points.items():
-        known = [(x, y) for x, y in pairs if y is not None]
+    for name, part in (("training", "train"), ("validation", "val")):
+        values = {epoch.epoch: getattr(epoch, f"{part}_{field}") for epoch in epochs}
+        known = {epoch: scale * value for epoch, value in values.items() if value is not None}
         if known:
-            x, y = zip(*known, strict=True)
-            series.append(Series(name=name, x=x, y=y))
+            series.append(Series(name=name, x=tuple(known), y=tuple(known.values())))
     return Lines(title=title, series=tuple(series), x_label="epoch", y_label=label)
 
 
-def _percent(fraction: float | None) -> float | None:
-    return None if fraction is None else 100 * fraction
+def attention_overlay(name: str, image: Sequence[Grid], heats: Sequence[tuple[str, Grid]]) -> Pictures:
+    """Show an image (channels, rows, columns in 0..1) and beside it the image under each heat map."""
+    colours = image if len(image) == 3 else [image[0]] * 3
+    plain = [list(zip(*lines, strict=True)) for lines in zip(*colours, strict=True)]
+    columns = ("image", *(title for title, _ in heats))
+    pixels = (plain, *(_heated(plain, heat) for _, heat in heats))
+    return Pictures(title=f"Where the model looks in {name}", rows=("",), columns=columns, pixels=(pixels,))
 
 
-def _cell(value: Any) -> str | int | float | None:
-    return value if isinstance(value, str | int | float | None) else ", ".join(map(str, value))
+def attention_distance(values: Grid, side: int) -> Lines:
+    """Plot the mean attention distance of each head against depth (Dosovitskiy et al. 2021, figure 7)."""
+    series = []
+    for head in range(max(map(len, values))):
+        points = [(layer, row[head]) for layer, row in enumerate(values, 1) if math.isfinite(row[head])]
+        x, y = zip(*points, strict=True)
+        series.append(Series(name=f"head {head + 1}", x=x, y=y))
+    title = f"Mean attention distance by depth (images of {side} pixels)"
+    return Lines(title=title, series=tuple(series), x_label="layer", y_label="distance in pixels")
+
+
+def position_similarity(similarity: Grid) -> Pictures:
+    """Show, for every patch, a small map of how similar its position embedding is to that of each patch."""
+    side = math.isqrt(len(similarity))
+    small, numbers = [_signed(row, side) for row in similarity], range(1, side + 1)
+    return Pictures(
+        title="Cosine similarity of position embeddings: red alike, blue opposite",
+        rows=tuple(f"row {number}" for number in numbers),
+        columns=tuple(f"column {number}" for number in numbers),
+        pixels=tuple(tuple(small[side * row : side * (row + 1)]) for row in range(side)),
+    )
+
+
+def _signed(row: Sequence[float], side: int) -> list[list[Pixel]]:
+    """Map values in -1..1 to colours from blue over white to red."""
+    bounded = [min(1.0, max(-1.0, value)) for value in row]
+    shades: list[Pixel] = [
+        (1.0, 1 - value, 1 - value) if value >= 0 else (1 + value, 1 + value, 1.0) for value in bounded
+    ]
+    return [shades[start : start + side] for start in range(0, side * side, side)]
+
+
+def _heated(image: list[list[Pixel]], heat: Grid) -> list[list[Pixel]]:
+    """Blend the image with its heat map: dark where attention is low, orange to yellow where it is high."""
+    top = max(max(row) for row in heat) or 1.0
+    rows, columns = len(image), len(image[0])
+
+    def blend(pixel: Pixel, r: int, c: int) -> Pixel:
+        warm = heat[r * len(heat) // rows][c * len(heat[0]) // columns] / top
+        hot = (warm, warm * warm * 0.85, 0.1 * (1 - warm))
+        return tuple(0.45 * shade + 0.55 * glow for shade, glow in zip(pixel, hot, strict=True))
+
+    return [[blend(pixel, r, c) for c, pixel in enumerate(line)] for r, line in enumerate(image)]

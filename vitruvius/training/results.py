@@ -1,18 +1,16 @@
 """What a training reports: a record per epoch, the score on the test images, and the result. No torch.
 
-Files of older runs are read through the same types: keys they do not know are ignored, missing ones have
-defaults.
+Files of older runs are read through the same types: unknown keys are ignored, missing ones have defaults.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import ConfigDict
 
 from vitruvius.checks import Finding
-from vitruvius.core import files, records
+from vitruvius.core import records
 from vitruvius.core.blocks import Block, Text
 from vitruvius.core.config import Strict
 
@@ -39,6 +37,10 @@ class Epoch(records.Record):
     lr: float
     grad_norm: float
     timing: Timing
+
+    def row(self) -> dict[str, Any]:
+        """Return a row of log.csv."""
+        return {**self.model_dump(exclude={"timing"}), **self.timing.model_dump()}
 
     def view(self) -> Iterable[Block]:
         text = f"epoch {self.epoch:>3}  loss {self.train_loss:.4f}"
@@ -93,11 +95,6 @@ class Result(records.Result):
         for finding in self.findings:
             yield Text(text=f"doctor: {finding.severity}: {finding.bug}: {finding.evidence}", style="note")
         yield Text(text=f"run: {self.run}", style="note")
-
-
-def read_result(folder: Path) -> Result:
-    """Read the result of a finished training run."""
-    return Result(**files.read_json(folder / "result.json"))
 
 
 def epochs(lines: Iterable[dict[str, Any]]) -> list[Epoch]:

@@ -1,7 +1,5 @@
 """A training in its run folder: resumed from its checkpoint, recorded, its best weights kept."""
 
-import csv
-import io
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -21,15 +19,12 @@ from vitruvius.training.loop import Job
 from vitruvius.training.results import Epoch
 
 C = TypeVar("C", bound=RunConfig)
+Environment = dict[str, Any]
 
 
 @contextmanager
 def open_run(verb: str, config: C, flags: Flags) -> Iterator[tuple[RunFolder, C]]:
     """Open the run folder on every rank: rank 0 creates and locks it and broadcasts its path and config."""
-    if distributed.world_size() == 1:
-        with runs.opened(verb, config, flags) as found:
-            yield found
-        return
     if distributed.rank() > 0:
         received = distributed.broadcast_string("")
         if not received:
@@ -49,37 +44,33 @@ def open_run(verb: str, config: C, flags: Flags) -> Iterator[tuple[RunFolder, C]
         yield folder, config
 
 
-def run_job(
-    folder: RunFolder, job: Job, environment: dict[str, Any], allow_inexact: bool
-) -> Iterator[Record]:
+def run_job(folder: RunFolder, job: Job, environment: Environment, allow_inexact: bool) -> Iterator[Record]:
     """Train a job from its newest checkpoint, if any, to its end; keep state, records and best weights."""
     inexact = _check_environment(folder, environment, allow_inexact)
     if inexact:
         yield Note(text=f"not the same to the bit as before: {inexact}", warning=True)
-    best: dict[str, Tensor] = {}
+    best, faults = checkpoint.read(folder.path("state"), job)
     _save_into(folder, job, best)
-    if checkpoint.exists(folder.path("state")):
-        found, faults = checkpoint.read(folder.path("state"), job)
-        best.update(found)
-        for fault in faults:
-            yield Note(text=f"{fault}; the checkpoint before it is used", warning=True)
+    for fault in faults:
+        yield Note(text=f"{fault}; the checkpoint before it is used", warning=True)
     epochs = _drop_later_records(folder, job.cursor.records)
     for record in loop.run(job):
         if isinstance(record, Epoch) and distributed.rank() == 0:
             folder.keep(record)
             epochs.append(record)
-            files.write(folder.path("log.csv"), _csv(epochs))
+            files.write(folder.path("log.csv"), files.csv_text([epoch.row() for epoch in epochs]))
         yield record
     if not best:  # the time limit stopped the run within the first epoch
         job.keep_best(job)
-    checkpoint.restore_best(job, best)
+    distributed.unwrap(job.model).load_state_dict(best)
 
 
 def _save_into(folder: RunFolder, job: Job, best: dict[str, Tensor]) -> None:
     """Make the job write its checkpoints and its best weights into the folder."""
 
     def keep_best(job: Job) -> None:
-        best.update(checkpoint.weights(job.model))
+        state = distributed.unwrap(job.model).state_dict()
+        best.update({name: value.detach().clone() for name, value in state.items()})
         if distributed.rank() == 0:
             files.write(folder.path("model.safetensors"), save(best))
 
@@ -87,7 +78,7 @@ def _save_into(folder: RunFolder, job: Job, best: dict[str, Tensor]) -> None:
     job.save = lambda job: checkpoint.write(folder.path("state"), job, best)
 
 
-def _check_environment(folder: RunFolder, environment: dict[str, Any], allow_inexact: bool) -> str:
+def _check_environment(folder: RunFolder, environment: Environment, allow_inexact: bool) -> str:
     """Record the environment of a new run; on resume return the differences, or refuse them."""
     manifest = folder.path("manifest.json")
     if folder.is_new or not manifest.exists():
@@ -95,18 +86,13 @@ def _check_environment(folder: RunFolder, environment: dict[str, Any], allow_ine
             folder.seal(environment)
         return ""
     before = files.read_json(manifest)["environment"]
-    differing = [
-        f"{key} was {before.get(key)}, is {environment.get(key)}"
-        for key in environment
-        if before.get(key) != environment[key] and key != "inexact"
-    ]
+    keys = [key for key in environment if before.get(key) != environment[key] and key != "inexact"]
+    differing = "; ".join(f"{key} was {before.get(key)}, is {environment[key]}" for key in keys)
     if differing and not allow_inexact:
-        raise UserError(
-            f"{folder.folder.name} cannot be continued to the bit: {'; '.join(differing)} "
-            "(--allow-inexact goes on all the same and marks the run)"
-        )
+        cure = "(--allow-inexact goes on all the same and marks the run)"
+        raise UserError(f"{folder.folder.name} cannot be continued to the bit: {differing} {cure}")
     environment["inexact"] = before.get("inexact", False) or bool(differing)
-    return "; ".join(differing)
+    return differing
 
 
 def _drop_later_records(folder: RunFolder, last: int) -> list[Epoch]:
@@ -116,12 +102,3 @@ def _drop_later_records(folder: RunFolder, last: int) -> list[Epoch]:
     if distributed.rank() == 0 and len(known) < len(lines):
         folder.rewrite(known)
     return results.epochs(known)
-
-
-def _csv(epochs: list[Epoch]) -> str:
-    text = io.StringIO()
-    rows = [{**epoch.model_dump(exclude={"timing"}), **epoch.timing.model_dump()} for epoch in epochs]
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()

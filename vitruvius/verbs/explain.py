@@ -60,7 +60,9 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     result: Lessons = work.collect(done) if config.all else done[0] if done else work.listing()
     title = config.lesson or "Lessons"
     if config.out:
-        path = _path(config, "index" if format == "html" else title.lower(), report.ENDINGS[format])
+        path = Path(config.out)
+        if config.all or path.is_dir():  # there the document is called by its title
+            path /= f"{'index' if format == 'html' else title.lower()}{report.ENDINGS[format]}"
         yield records.Note(text=report.write(result, format, title, path))
     elif not live:
         yield Part(blocks=(Text(text=report.document(result, format, title).rstrip("\n")),))
@@ -74,9 +76,8 @@ def _refuse(config: Config, flags: Flags) -> None:
     if config.all and config.lesson:
         raise UserError(f"--all works every lesson: leave '{config.lesson}' out, or --all")
     if (config.question or config.set) and not config.lesson:
-        raise UserError(
-            "--question and --set are numbers for one lesson: name it, as in vitruvius explain multihead"
-        )
+        cure = "name it, as in vitruvius explain multihead"
+        raise UserError(f"--question and --set are numbers for one lesson: {cure}")
     if flags.walk and (not config.lesson or config.out):
         raise UserError("--walk shows one lesson step by step on a terminal: it needs its name and no --out")
 
@@ -87,9 +88,3 @@ def _fields(config: Config) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise UserError(f"{config.question}: a question is an object with fields, not {type(given).__name__}")
     return given | settings(config.set)
-
-
-def _path(config: Config, stem: str, ending: str) -> Path:
-    """The file that --out names; in a folder the document is called by its title."""
-    path = Path(config.out)
-    return path / f"{stem}{ending}" if config.all or path.is_dir() else path

@@ -49,15 +49,14 @@ class Result(records.Result):
 
     def view(self) -> Iterable[Block]:
         for family, found in self.families.items():
-            yield Table(
-                title=family, columns=("name", "what it is"), rows=tuple((m.name, m.summary) for m in found)
-            )
-        if self.presets:
-            yield Table(
-                title="presets",
-                columns=COLUMNS,
-                rows=tuple(_row(preset) for preset in self.presets),
-            )
+            rows = tuple((member.name, member.summary) for member in found)
+            yield Table(title=family, columns=("name", "what it is"), rows=rows)
+        presets = []
+        for one in self.presets:
+            sizes = (one.params, one.macs, one.weight_bytes / 2**20, one.activation_bytes / 2**20)
+            presets.append((one.name, *sizes, one.summary))
+        if presets:
+            yield Table(title="presets", columns=COLUMNS, rows=tuple(presets))
 
 
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
@@ -65,21 +64,12 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     present = [family for family in FAMILIES if (plugins.PACKAGE / family).is_dir()]
     if config.family not in ("all", "presets", *present):
         raise unknown("family", config.family, ["all", "presets", *present])
-    wanted = present if config.family == "all" else [family for family in present if family == config.family]
-    families = {
-        family: tuple(Member(name=m.name, summary=m.summary) for m in plugins.members(family).values())
-        for family in wanted
-    }
-    shown = config.family in ("all", "presets")
-    yield Result(families=families, presets=tuple(map(_preset, tables.presets())) if shown else ())
-
-
-def _preset(name: str) -> Preset:
-    summary, arch = tables.presets()[name]
-    return Preset(name=name, summary=summary, **cost.cost(arch)._asdict())
-
-
-def _row(preset: Preset) -> tuple[str | int | float, ...]:
-    mib = 2**20
-    weights, kept = preset.weight_bytes / mib, preset.activation_bytes / mib
-    return preset.name, preset.params, preset.macs, weights, kept, preset.summary
+    families, presets = {}, []
+    for family in present:
+        if config.family in ("all", family):
+            found = plugins.members(family).values()
+            families[family] = tuple(Member(name=member.name, summary=member.summary) for member in found)
+    if config.family in ("all", "presets"):
+        for name, (summary, arch) in tables.presets().items():
+            presets.append(Preset(name=name, summary=summary, **cost.cost(arch)._asdict()))
+    yield Result(families=families, presets=tuple(presets))

@@ -58,11 +58,10 @@ class Result(records.Result):
     positions: str | None
 
     def view(self) -> Iterable[Block]:
-        rows = [
-            ("" if index else prediction.image, guess.name, f"{guess.probability:.2%}")
-            for prediction in self.predictions
-            for index, guess in enumerate(prediction.guesses)
-        ]
+        rows = []
+        for prediction in self.predictions:
+            for index, guess in enumerate(prediction.guesses):
+                rows.append(("" if index else prediction.image, guess.name, f"{guess.probability:.2%}"))
         if rows:
             yield Table(columns=("image", "class", "probability"), rows=tuple(rows))
         yield Text(text=f"pictures: {self.run}", style="note")
@@ -70,12 +69,12 @@ class Result(records.Result):
 
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Classify the images and draw what the model attends to."""
-    from vitruvius.training import predictor
+    from vitruvius.render import figures
+    from vitruvius.training import predictor, report
 
     if not config.run:
-        raise UserError(
-            "which run? vitruvius predict RUN IMAGE... (RUN is a name below runs/train, or a folder)"
-        )
+        usage = "vitruvius predict RUN IMAGE... (RUN is a name below runs/train, or a folder)"
+        raise UserError(f"which run? {usage}")
     source = runs.find(config.run, "train", flags.runs)
     model = predictor.load(source)
     images = [predictor.read_picture(name, model) for name in config.images]
@@ -83,16 +82,13 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         predictions = []
         for name, pixels in zip(config.images, images, strict=True):
             picture = folder.path(f"{_stem(name, config.images)}-attention.png")
-            guesses = tuple(_classify(model, name, pixels, config.top, picture))
+            found, attention = predictor.classify(model, pixels, config.top)
+            heats = [(title, heat.tolist()) for title, heat in attention]
+            figures.write_png(report.attention_overlay(name, pixels.tolist(), heats), picture)
+            guesses = tuple(Guess(name=label, probability=probability) for label, probability in found)
             predictions.append(Prediction(image=name, guesses=guesses, attention=str(picture)))
-        distance, positions = _draw_model(folder, model, images)
-        result = Result(
-            predictions=tuple(predictions),
-            model=str(source),
-            run=str(folder.folder),
-            distance=distance,
-            positions=positions,
-        )
+        drawn, run = _draw_model(folder, model, images), str(folder.folder)
+        result = Result(predictions=tuple(predictions), model=str(source), run=run, **drawn)
         folder.keep(result)
         folder.seal(runs.environment())
         yield result
@@ -105,28 +101,17 @@ def _stem(name: str, names: tuple[str, ...]) -> str:
     return stem if len(alike) == 1 else f"{stem}-{alike.index(name) + 1}"
 
 
-def _classify(model: "Predictor", name: str, pixels: "Tensor", top: int, picture: Path) -> Iterator[Guess]:
-    """Yield the most probable classes of an image; draw its attention maps."""
-    from vitruvius.render import figures
-    from vitruvius.training import attention_pictures, predictor
-
-    guesses, attention = predictor.classify(model, pixels, top)
-    heats = [(title, heat.tolist()) for title, heat in attention]
-    figures.write_png(attention_pictures.overlay(name, pixels.tolist(), heats), picture)
-    for label, probability in guesses:
-        yield Guess(name=label, probability=probability)
-
-
-def _draw_model(folder: runs.RunFolder, model: "Predictor", images: "list[Tensor]") -> tuple[str, str | None]:
+def _draw_model(folder: runs.RunFolder, model: "Predictor", images: "list[Tensor]") -> dict[str, str | None]:
     """Draw mean attention distances and, if the model has positions, their similarity; return both paths."""
+    from vitruvius.nn import attention_maps
     from vitruvius.render import figures
-    from vitruvius.training import attention_pictures, predictor
+    from vitruvius.training import predictor, report
 
     distance, positions = folder.path("distance.png"), folder.path("positions.png")
     found = predictor.distances(model, images).tolist()
-    figures.write_png(attention_pictures.distance(found, model.net.arch.image), distance)
-    similarity = predictor.position_similarity(model)
-    if similarity is None:
-        return str(distance), None
-    figures.write_png(attention_pictures.positions(similarity.tolist()), positions)
-    return str(distance), str(positions)
+    figures.write_png(report.attention_distance(found, model.net.arch.image), distance)
+    if model.net.positions is None:
+        return {"distance": str(distance), "positions": None}
+    similarity = attention_maps.position_similarity(model.net).tolist()
+    figures.write_png(report.position_similarity(similarity), positions)
+    return {"distance": str(distance), "positions": str(positions)}

@@ -16,14 +16,12 @@ from typing import TYPE_CHECKING, ClassVar
 from vitruvius.core import config, files, records, runs, signals
 from vitruvius.core.config import Flags
 from vitruvius.core.runs import RunFolder
-from vitruvius.pretraining.results import Points, Result, read_points
+from vitruvius.pretraining.results import Points, read_points
+from vitruvius.pretraining.results import Result as Result
 from vitruvius.pretraining.settings import Pretraining
 
 if TYPE_CHECKING:
     from vitruvius.pretraining.prepare import Prepared
-
-
-__all__ = ["Config", "Result", "run"]
 
 
 class Config(config.RunConfig, Pretraining):
@@ -31,9 +29,7 @@ class Config(config.RunConfig, Pretraining):
 
     takes: ClassVar[tuple[str, ...]] = (*config.RunConfig.takes, "allow_inexact")
     changeable: ClassVar[tuple[str, ...]] = ("epochs", "time_limit")
-    short: ClassVar[tuple[str, ...]] = (
-        *("data", "model", "objective", "latent", "hidden", "repeats", "mask", "epochs", "lr", "labels"),
-    )
+    short = ("data", "model", "objective", "latent", "hidden", "repeats", "mask", "epochs", "lr", "labels")
 
 
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
@@ -61,8 +57,8 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
                 folder.keep(record)
             yield record
         epochs = read_points(folder.records())
-        inexact = environment.get("inexact", False)
-        result = evaluate.result(config, data, job, evaluator, epochs, str(folder.folder), inexact)
+        more = {"run": str(folder.folder), "inexact": environment.get("inexact", False)}
+        result = evaluate.result(config, data, job, evaluator, epochs, **more)
         folder.keep(result)
         _write(folder, config, prepared, result, epochs)
         folder.seal(environment)
@@ -89,9 +85,7 @@ def _notes(config: Config, prepared: "Prepared") -> Iterator[records.Note]:
     from vitruvius.pretraining import pca
 
     data, grid, _, evaluator, _ = prepared
-    train, validation, test = len(data.train), len(data.validation), len(data.test)
-    counts = f"{train:,} training, {validation:,} validation, {test:,} test samples"
-    yield records.Note(text=f"{data.name}: {counts}")
+    yield records.Note(text=f"{data.name}: {data.counts} samples")
     params, models = sum(parameter.numel() for parameter in grid.parameters()), len(grid.cells)
     yield records.Note(text=f"{params:,} parameters in {models:,} autoencoder{'s' * (models > 1)}")
     left_out = f"the probe is left out: {evaluator.no_probe}"

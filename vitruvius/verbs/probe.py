@@ -8,20 +8,14 @@ vitruvius probe untrained:mlp-256-64 --draws 3
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from vitruvius.core import config, files, records, runs
 from vitruvius.core.config import Flags, Positional
 from vitruvius.core.errors import UserError
-from vitruvius.datasets import DataChoice
+from vitruvius.datasets import DataChoice, Dataset
 from vitruvius.pretraining.results import ProbeResult as Result
 from vitruvius.pretraining.settings import ProbeChoice
 from vitruvius.training.recipe import Threads
-
-if TYPE_CHECKING:
-    from vitruvius.datasets import Dataset
-
-__all__ = ["Config", "Result", "run"]
 
 
 class Config(config.RunConfig, DataChoice, ProbeChoice, Threads):
@@ -52,14 +46,10 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         for index, one in enumerate(sources):
             yield records.Progress(done=index, total=len(sources), label=f"probe {one.name}")
             scores.append(probe.score(one.name, one.size, one.encode, data, config))
-        result = Result(
-            rows=tuple(scores),
-            protocol=probe.protocol(config, data),
-            data=data.name,
-            labels=len(data.train) if config.labels == "all" else config.labels,
-            draws=len(scores[0].accuracies),
-            run=str(folder.folder),
-        )
+        labels = len(data.train) if config.labels == "all" else config.labels
+        found = {"rows": tuple(scores), "protocol": probe.protocol(config, data), "data": data.name}
+        run = str(folder.folder)
+        result = Result(**found, labels=labels, draws=len(scores[0].accuracies), run=run)
         folder.keep(result)
         figures.write_png(report.probe_bars(result), folder.path("accuracy.png"))
         folder.seal(runs.environment())
@@ -79,7 +69,7 @@ def _with_data_of_run(config: Config, flags: Flags) -> tuple[Config, Path | None
     return config.model_copy(update=of_run), folder, recorded["seed"]
 
 
-def _load(config: Config, seed: int) -> "Dataset":
+def _load(config: Config, seed: int) -> Dataset:
     """Load labelled samples of several classes, or refuse them with their counts."""
     from vitruvius.training.batches import require_classes
 

@@ -12,19 +12,10 @@ vitruvius rank --archs ./mine.py:models --proxies grad_norm,./mine.py:size --dat
 
 import time
 from collections.abc import Iterator
-from typing import ClassVar
 
 from vitruvius.core import records, runs, signals
 from vitruvius.core.config import Flags
-from vitruvius.ranking.settings import RankConfig
-
-
-class Config(RankConfig):
-    """Which networks are ranked, by which scores, on which images."""
-
-    short: ClassVar[tuple[str, ...]] = (
-        *("archs", "proxies", "data", "batch", "seeds", "accuracy", "spread", "name", "resume", "json"),
-    )
+from vitruvius.ranking.settings import Config as Config
 
 
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:

@@ -19,9 +19,7 @@ from vitruvius.core.config import Flags
 from vitruvius.core.errors import UserError, VitruviusError
 from vitruvius.doctor.results import Result as Diagnosis
 from vitruvius.training.recipe import ClassifierSettings
-from vitruvius.training.results import Result
-
-__all__ = ["Config", "Result", "run"]
+from vitruvius.training.results import Result as Result
 
 
 class Config(config.RunConfig, ClassifierSettings):
@@ -98,9 +96,8 @@ def _compile(config: Config, macs: int, folder: runs.RunFolder) -> str:
     from vitruvius.training import device, distributed
 
     if config.doctor and config.compile == "on" and not folder.is_new:
-        raise UserError(
-            f"--doctor: {folder.folder.name} is compiled, and uncompiled it would not go on to the bit"
-        )
+        why = "is compiled, and uncompiled it would not go on to the bit"
+        raise UserError(f"--doctor: {folder.folder.name} {why}")
     alone = not config.doctor and distributed.world_size() == 1
     return "on" if alone and device.should_compile(config.compile, macs) else "off"
 

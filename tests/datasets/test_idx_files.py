@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from vitruvius.core.errors import UserError
-from vitruvius.datasets import _idx_set
+from vitruvius.datasets import _idx
 
 AsIdx = Callable[[NDArray[np.uint8]], bytes]
 
@@ -26,9 +26,9 @@ def test_images_and_labels_that_do_not_belong_together_are_refused(
 ) -> None:
     good = [as_idx(np.zeros((3, 2, 2), np.uint8)), as_idx(np.arange(3, dtype=np.uint8))]
     bad = [as_idx(np.zeros(images, np.uint8)), as_idx(np.array(labels, np.uint8))]
-    paths = [tmp_path / name for name in _idx_set.FILES]
+    paths = [tmp_path / name for name in _idx.FILES]
     for path, content in zip(paths, good + bad, strict=True):
         path.write_bytes(content)
-    known = _idx_set.Known("set", tuple("0123456789"), ("",) * 4, validation=1)
+    known = _idx.Known("set", tuple("0123456789"), ("",) * 4, validation=1)
     with pytest.raises(UserError, match=complaint):
-        _idx_set.load(known, paths, None)
+        _idx.load(known, paths, None)
