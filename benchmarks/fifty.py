@@ -30,7 +30,7 @@ SIZES = 10
 """Sizes, log-uniform from 10,000 to 1.5 million parameters, each with a group of nearly equal networks."""
 GROUP = 5
 CLOSE = 0.045
-"""Largest relative distance of a network's parameters from its group's size: any two of a group are within 10 %.
+"""Largest relative distance of a network from the size of its group: any two of a group are within 10 %.
 """
 SPACE: dict[str, Any] = {
     "depth": list(range(1, 11)),

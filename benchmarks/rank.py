@@ -26,7 +26,7 @@ from benchmarks import record
 from vitruvius.core import files
 from vitruvius.core.blocks import Table
 from vitruvius.core.errors import UserError
-from vitruvius.ranking import report
+from vitruvius.ranking import results
 from vitruvius.ranking.results import Result
 from vitruvius.render import text as render
 
@@ -202,11 +202,11 @@ def table(run: Path) -> str:
     rows = [
         (
             score,
-            *(report.interval(column[score].kendall) for column in columns.values()),
-            *([report.within(found.kendall_within_size)] if alone else []),
-            report.short(found.kendall_with_params),
-            report.short(found.kendall_with_depth),
-            report.short(found.seed_agreement),
+            *(results.interval(column[score].kendall) for column in columns.values()),
+            *([results.within(found.kendall_within_size)] if alone else []),
+            results.short(found.kendall_with_params),
+            results.short(found.kendall_with_depth),
+            results.short(found.seed_agreement),
         )
         for score, found in first.items()
     ]

@@ -116,10 +116,10 @@ def foreign_private_imports(folder: str, source: str) -> list[str]:
 
 
 def cycle(sources: dict[str, str]) -> list[str]:
-    """Files that import one another, by path; imports inside functions do not count, those for types do."""
+    """Files that import one another, by path; imports inside functions and for types count too."""
     graph = {}
     for path, source in sources.items():
-        targets = (module_path(name) for name, in_function, _ in imports(source) if not in_function)
+        targets = (module_path(name) for name, *_ in imports(source))
         graph[path] = {str(target.relative_to(PACKAGE)) for target in targets if target} - {path}
     try:
         TopologicalSorter(graph).prepare()

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vitruvius.datasets import _samples
+from vitruvius.datasets import _samples, stratified_order
 
 
 def test_statistics_equal_those_of_numpy_per_channel() -> None:
@@ -26,7 +26,7 @@ def test_a_constant_channel_is_not_divided_by_zero() -> None:
 @settings(max_examples=200, derandomize=True, database=None, deadline=None)
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=60), st.integers(0, 100), st.floats(0, 1))
 def test_every_prefix_is_nearly_proportional(labels: list[int], seed: int, share: float) -> None:
-    order = _samples.stratified_order(labels, seed)
+    order = stratified_order(labels, seed)
     assert sorted(order) == list(range(len(labels)))
     prefix = Counter(labels[position] for position in order[: round(share * len(labels))])
     for label, count in Counter(labels).items():
@@ -36,10 +36,10 @@ def test_every_prefix_is_nearly_proportional(labels: list[int], seed: int, share
 
 
 def test_members_of_a_class_are_drawn_at_random() -> None:
-    firsts = {_samples.stratified_order([0] * 10, seed)[0] for seed in range(200)}
+    firsts = {stratified_order([0] * 10, seed)[0] for seed in range(200)}
     assert firsts == set(range(10))
 
 
 def test_ties_between_classes_favour_none() -> None:
-    firsts = Counter(_samples.stratified_order([0, 1], seed)[0] for seed in range(400))
+    firsts = Counter(stratified_order([0, 1], seed)[0] for seed in range(400))
     assert 140 < firsts[0] < 260

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from vitruvius.core.blocks import Scatter
-from vitruvius.ranking import report
+from vitruvius.ranking import report, results
 from vitruvius.ranking.results import Result
 from vitruvius.render import text as render
 
@@ -80,7 +80,7 @@ def as_json(
 
 
 def test_the_terminal_shows_everything_within_100_columns() -> None:
-    text = render.plain(report.summary(result()))
+    text = render.plain(result().view())
     assert max(len(line.rstrip()) for line in text.splitlines()) <= 100
     assert "-.35 [-.45 -.25]   -.35   -.35 [-.45 -.25], 96   -.35     1.00    10.2 / 0.5" in text
     assert "too few, 12" in text
@@ -94,16 +94,16 @@ def test_the_terminal_shows_everything_within_100_columns() -> None:
 
 
 def test_without_accuracies_sizes_are_compared_and_with_several_columns_each_has_its_table() -> None:
-    blank = render.plain(report.summary(result(known=False)))
+    blank = render.plain(result(known=False).view())
     assert "What the scores count (accuracies are not known)" in blank
     assert "compared" not in blank.replace("not known", "")
-    several = render.plain(report.summary(result("a_acc", "b_acc")))
+    several = render.plain(result("a_acc", "b_acc").view())
     assert "What the scores are worth for a_acc (60 accuracies)" in several
     assert "What the scores are worth for b_acc (60 accuracies)" in several
 
 
 def test_one_seed_names_no_winner() -> None:
-    words = report.winner(result(seeds=1), "head_confidence")
+    words = results.winner(result(seeds=1), "head_confidence")
     assert words == "head_confidence: network0 is first, but one seed cannot name a winner"
 
 
@@ -111,12 +111,12 @@ def test_networks_that_share_the_first_rank_are_all_named() -> None:
     found = as_json(seeds=1)
     for row in found["archs"][:2]:
         row["rank"]["head_confidence"] = 1
-    assert "network0, network1 are first, but" in report.winner(Result(**found), "head_confidence")
+    assert "network0, network1 are first, but" in results.winner(Result(**found), "head_confidence")
 
 
 def test_a_column_of_too_few_accuracies_keeps_its_name() -> None:
     blank = result(known=False).evaluation[""]
-    assert "(too few accuracies of c_acc are known)" in render.plain([report.evaluations("c_acc", blank)])
+    assert "(too few accuracies of c_acc are known)" in render.plain([results.evaluations("c_acc", blank)])
 
 
 def test_the_csv_has_a_line_per_network() -> None:
@@ -166,7 +166,7 @@ def test_what_spans_decades_has_a_log_axis() -> None:
     for evaluation in found["evaluation"].values():
         evaluation["archs"] = 0
     assert report.scatter(Result(**found), "", "macs").log_y
-    large["scores"]["macs"]["mean"], large["params"] = 50.0, 1000
+    large["scores"]["macs"]["mean"], large["params"] = 10.0, 200
     figure = report.scatter(Result(**found), "", "macs")
     assert (figure.log_x, figure.log_y) == (False, False)
     small["scores"]["macs"]["mean"], large["scores"]["macs"]["mean"] = 0.0, 1e6

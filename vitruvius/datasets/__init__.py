@@ -125,9 +125,9 @@ def read_image(path: Path, side: int) -> "NDArray[np.uint8]":
 
 def stratified_order(labels: Sequence[Hashable], seed: int) -> list[int]:
     """Return all indices in a random order whose every prefix holds the classes in proportion."""
-    from vitruvius.datasets import _samples
+    from vitruvius.datasets import _order
 
-    return _samples.stratified_order(labels, seed)
+    return _order.stratified_order(labels, seed)
 
 
 def _usage(member: str, make: Callable[..., Dataset]) -> str:

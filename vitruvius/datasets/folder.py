@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from vitruvius.core.errors import UserError, reason
-from vitruvius.datasets import Dataset, Split, _images, _paths, _samples
+from vitruvius.datasets import Dataset, Split, _images, _paths, _samples, stratified_order
 
 SIDE, LARGEST_SIDE = 32, 4096
 FRACTION = 0.1  # fraction of an undivided set for validation, and for test
@@ -80,7 +80,7 @@ def _divided(parts: dict[str, list[Picture]], validation: int | None, seed: int)
     tenth = round(FRACTION * len(pool))
     tests = tenth if "all" in parts else 0
     aside = 0 if "validation" in parts else _samples.validation_size(validation, tenth, len(pool) - tests)
-    order = _samples.stratified_order([picture.kind for picture in pool], seed)
+    order = stratified_order([picture.kind for picture in pool], seed)
     drawn = [order[tests + aside :], order[tests : tests + aside], order[:tests]]
     train, put_aside, test = ([pool[position] for position in sorted(positions)] for positions in drawn)
     return [train, parts.get("validation", put_aside), parts.get("test", test)]

@@ -113,9 +113,12 @@ class Result(records.Result):
     inexact: bool
 
     def view(self) -> Iterable[Block]:
-        from vitruvius.pretraining import report
-
-        return report.summary(self)
+        yield losses_table(self)
+        if self.certificates:
+            yield certificate_table(self.certificates)
+            yield from convergence(self.certificates)
+            yield from penalised_tables(self.certificates, most=10)
+        yield Text(text=f"{self.epochs} epochs, {self.seconds:.0f} s; run: {self.run}", style="note")
 
 
 class SavedAutoencoder(Strict):
@@ -213,3 +216,73 @@ def summarise(before: Points, after: Points) -> Iterator[RepeatSummary]:
 def mean(values: list[float]) -> float | None:
     """Return the mean, None of nothing."""
     return sum(values) / len(values) if values else None
+
+
+def losses_table(result: Result) -> Table:
+    probed = any(one.accuracy is not None for one in result.outcomes)
+    columns = ("objective", "latent", "validation loss", "lowest", "highest")
+    rows = []
+    for one in result.outcomes:
+        cells = (one.objective, one.latent, one.val_loss, *(one.val_loss_range or (None, None)))
+        accuracies = (one.accuracy_before, one.accuracy, *(one.accuracy_range or (None, None)))
+        percent = tuple(None if value is None else f"{value:.1%}" for value in accuracies)
+        rows.append(cells + (percent if probed else ()))
+    more_columns = ("probe before", "probe after", "least", "most") if probed else ()
+    note = f"loss: {result.loss}; probe: {result.probe}"
+    return Table(columns=columns + more_columns, rows=tuple(rows), note=note)
+
+
+def certificate_table(certificates: Sequence[Certificate]) -> Table:
+    """Show the repeat with the largest gap of each kind."""
+    rows = []
+    for objective, latents in kinds(certificates).items():
+        for latent in latents:
+            found = [c for c in certificates if (c.objective, c.latent) == (objective, latent)]
+            worst = max(found, key=lambda c: c.gap)
+            angle = max((max(c.angles) for c in found if c.angles), default=None)
+            eigengap = None if worst.eigengap is None else f"{worst.eigengap:.1%}"
+            losses = (worst.loss, worst.optimum, f"{worst.gap:.2%}", worst.val_loss, worst.val_optimum)
+            rows.append((objective, latent, *losses, angle, eigengap))
+    columns = ("objective", "latent", "training loss", "PCA", "gap", "validation loss", "PCA there")
+    return Table(
+        title="Linear autoencoders against PCA (the repeat with the largest gap)",
+        columns=(*columns, "largest angle (degrees)", "eigengap"),
+        rows=tuple(rows),
+        note="biases are free, so PCA is that of the centred training samples; the gap is relative to its "
+        "loss, or to the total variance where that is 0; with a penalty it is that of the penalised "
+        "objective; angles mean nothing where the eigengap is small",
+    )
+
+
+def convergence(certificates: Sequence[Certificate]) -> Iterable[Block]:
+    """Name the trainings that have not converged."""
+    known = [c for c in certificates if c.converged is not None]
+    slow = [c for c in known if not c.converged]
+    if slow:
+        names = ", ".join(f"latent {c.latent} (repeat {c.repeat}): {c.gap:.2%}" for c in slow)
+        diverged = max(c.gap for c in slow) >= 1
+        cure = "Try a smaller --lr or more epochs" if diverged else "More epochs would lower it"
+        text = f"Not converged, more than 0.5 % above the optimum: reconstruct, {names}. {cure}."
+        yield Text(text=text, style="warning")
+    elif known:
+        yield Text(text="All trainings of reconstruct are within 0.5 % of the optimum.", style="good")
+    if len(known) < len(certificates):
+        text = "The others minimise another error (of corrupted or shifted inputs, or with a penalty"
+        text += " that has no closed form here); their gap to PCA is what they pay for it."
+        yield Text(text=text, style="note")
+
+
+def penalised_tables(certificates: Sequence[Certificate], most: int | None = None) -> list[Table]:
+    """Show trained singular values beside the closed form, for the first repeat, at most so many."""
+    tables = []
+    for c in certificates:
+        found = c.penalised
+        if found is None or c.repeat:
+            continue
+        rows = zip(found.closed_form, found.encoder, found.decoder, strict=False)
+        numbered = tuple((number, *row) for number, row in enumerate(rows, 1))[:most]
+        title = f"Singular values at latent {c.latent}: the penalised objective is {found.objective:.6g}"
+        title += f", its closed-form optimum {found.optimum:.6g}"
+        columns = ("", "closed form", "encoder", "decoder")
+        tables.append(Table(title=title, columns=columns, rows=numbered))
+    return tables
