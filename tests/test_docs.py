@@ -70,11 +70,15 @@ def objective(model, batch, generator):
     error_B = (model(batch.x) - batch.x).abs().flatten(1).sum(1)
     return Loss(error_B.mean())
 
+def optimiser(groups, lr):
+    return torch.optim.SGD(groups, lr=lr)
+
 def factory():
     x, y = torch.randn(8, 4), torch.tensor([0, 1] * 4)
     return nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2)), nn.CrossEntropyLoss(), (x, y)
 """
 """Functions named after the option that takes them; `factory` is what `doctor model` takes."""
+OWN_OPTIONS = ("--data", "--archs", "--proxies", "--objective", "--optimiser")
 SCRIPT = """
 import torch
 from torch import nn
@@ -236,11 +240,7 @@ def _make(word: str, option: str) -> None:
             module.parent.mkdir(parents=True, exist_ok=True)
             module.write_text(f"{OWN_FILE}\n{name} = factory\n")
         elif path.endswith(".py"):
-            kind = (
-                option.removeprefix("--")
-                if option in ("--data", "--archs", "--proxies", "--objective")
-                else "factory"
-            )
+            kind = option.removeprefix("--") if option in OWN_OPTIONS else "factory"
             before = Path(path).read_text() if Path(path).exists() else OWN_FILE
             Path(path).write_text(f"{before}\n{name} = {kind}\n")
 
