@@ -2,7 +2,8 @@ r"""The cost of a network in closed form, without building it: parameters, multi
 
 With $n$ patches, $N$ tokens, width $D$, patch length $P$, $C$ classes and, in layer $l$, $I_l$ = heads x
 head_dim and $M_l$ = mlp, softmax attention needs $nPD + \sum_l (4 N D I_l + 2 N^2 I_l + 2 N D M_l) + DC$
-multiply-adds per image.
+multiply-adds per image. A layer with wide heads multiplies its projections with one another (see `folds`);
+with $H_l$ heads its attention needs $2 N D^2 H_l + 2 N^2 D H_l$ instead of $4 N D I_l + 2 N^2 I_l$.
 """
 
 import os
@@ -20,6 +21,8 @@ SHARING_HEADS = 8
 """Heads whose features quadratic attention computes in the same calls."""
 UNKNOWN_MEMORY = 2**40
 """Bytes of memory assumed where the system does not tell."""
+FOLDING_BATCH = 32
+"""Images over which the cost of multiplying projections is spread when `folds` decides whether it pays."""
 TRAINING_COPIES = 4
 """Weights, gradients and the two moments of AdamW."""
 
@@ -34,16 +37,23 @@ class Part(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """The cost of a whole network."""
+    """The cost of a whole network.
+
+    Products of weights with weights (see `folds`) are computed once per forward pass, whatever the batch.
+    They are no part of `macs` and `activation_bytes`, which say what one more image costs, but have fields of
+    their own: a forward pass of B images takes `B * macs + pass_macs` multiply-adds.
+    """
 
     params: int
     macs: int  # forward, one image
     weight_bytes: int
     activation_bytes: int  # stored by autograd for one image of a training step
+    pass_macs: int = 0  # forward, once per pass
+    pass_bytes: int = 0  # stored by autograd once per training step
 
     def training_bytes(self, batch: int) -> int:
         """Return the bytes of a training step: weights, gradients, optimiser state, stored activations."""
-        return TRAINING_COPIES * self.weight_bytes + batch * self.activation_bytes
+        return TRAINING_COPIES * self.weight_bytes + batch * self.activation_bytes + self.pass_bytes
 
 
 def parts(arch: Arch) -> list[Part]:
@@ -73,11 +83,41 @@ def cost(arch: Arch) -> Cost:
     found = parts(arch)
     params = sum(part.params for part in found)
     macs = sum(part.macs for part in found)
-    return Cost(params, macs, FLOAT * params, activation_bytes(arch))
+    pass_macs, pass_floats = 0, 0
+    for layer in arch.layers:
+        if folds(arch.kernel, arch.tokens, arch.width, layer.head_dim):
+            inner, biases = layer.heads * layer.head_dim, 2 * arch.qkv_bias
+            pass_macs += inner * arch.width * (2 * arch.width + biases)
+            # Both products, the scaled weights of the queries, and their bias.
+            pass_floats += 2 * layer.heads * arch.width**2 + inner * (arch.width + arch.qkv_bias)
+    return Cost(params, macs, FLOAT * params, activation_bytes(arch), pass_macs, FLOAT * pass_floats)
+
+
+def folds(kernel: str, tokens: int, width: int, head_dim: int) -> bool:
+    r"""Whether attention multiplies its projections with one another before it applies them to the tokens.
+
+    The scores of a head are $x W_q^T W_k x^T / \sqrt E$, its output is $A x W_v^T W_o^T$: two pairs of
+    matrices with nothing in between, so that $W_q^T W_k$ and $W_v^T W_o^T$, each D x D, can be formed first.
+    Per head and image the plain order takes $4 N D E + 2 N^2 E$ multiply-adds, the folded one
+    $2 N D^2 + 2 N^2 D$, and $2 D^2 E$ more to form both products, once per pass. For B = 32 images the folded
+    order is cheaper if $B N \big(E (2 D + N) - D (D + N)\big) > D^2 E$: heads that are wider than about half
+    the width, and not too few tokens.
+
+    Only softmax attention folds, and only as long as it stores its weights: the keys of all heads are the
+    tokens themselves, D wide, on which the fused algorithm for long sequences would spend more than it saves.
+    The decision depends on sizes alone, so that a network takes the same route wherever it runs.
+
+    >>> folds("softmax", 17, 64, 64), folds("softmax", 17, 64, 8), folds("softmax", 197, 64, 64)
+    (True, False, False)
+    """
+    if kernel != "softmax" or tokens > PAIRWISE_TOKENS:
+        return False
+    saved = head_dim * (2 * width + tokens) - width * (width + tokens)
+    return FOLDING_BATCH * tokens * saved > width**2 * head_dim
 
 
 def attention_macs(kernel: str, tokens: int, layer: Layer) -> int:
-    """Return the multiply-adds of the attention products of all heads of one layer, for one image.
+    """Return the multiply-adds of a kernel for all heads of one layer and one image, given q, k and v.
 
     Pairwise kernels compare every query with every key and weight every value, $2 N^2 d$ per head; `hardmax`
     selects one value; `linear`, and `quadratic` for long sequences, first multiply the features of the keys
@@ -114,7 +154,10 @@ def activation_bytes(arch: Arch) -> int:
     for layer in arch.layers:
         inner = layer.heads * layer.head_dim
         kept += 4 * tokens * width + 4 * tokens  # input and output of both norms, means, standard deviations
-        kept += 4 * tokens * inner  # q, k, v and the heads' joint output
+        if folds(arch.kernel, tokens, width, layer.head_dim):
+            kept += 2 * tokens * layer.heads * width  # queries and mean tokens of all heads
+        else:
+            kept += 4 * tokens * inner  # q, k, v and the heads' joint output
         kept += _kept_by_kernel(arch.kernel, tokens, layer)
         kept += 2 * tokens * layer.mlp  # before and after the activation
         masks += 2 * tokens * width + tokens * layer.mlp
@@ -169,5 +212,8 @@ def _kept_by_kernel(kernel: str, tokens: int, layer: Layer) -> int:
 def _attention_part(arch: Arch, layer: Layer, name: str) -> Part:
     width, inner = arch.width, layer.heads * layer.head_dim
     params = 2 * width + 3 * width * inner + 3 * inner * arch.qkv_bias + inner * width + width * arch.out_bias
-    macs = 4 * arch.tokens * width * inner + attention_macs(arch.kernel, arch.tokens, layer)
+    if folds(arch.kernel, arch.tokens, width, layer.head_dim):
+        macs = 2 * arch.tokens * layer.heads * width * (width + arch.tokens)
+    else:
+        macs = 4 * arch.tokens * width * inner + attention_macs(arch.kernel, arch.tokens, layer)
     return Part(name, (arch.tokens, width), params, macs)
