@@ -60,7 +60,7 @@ def with_biases(model: nn.Module) -> nn.Module:
     with torch.no_grad():
         for name, parameter in model.double().named_parameters():
             if name.endswith("bias"):
-                parameter += torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
+                parameter.add_(torch.randn(parameter.shape, generator=generator, dtype=torch.float64))
     return model
 
 
@@ -105,11 +105,15 @@ def test_the_bias_of_keys_has_no_gradient_at_all() -> None:
     assert bias.count_nonzero() == 32
 
 
-def test_masks_and_long_sequences_take_the_plain_order() -> None:
-    model = MultiHeadAttention(8, 2, 8)
-    calls: list[int] = []
-    kept = model.project
-    model.project = lambda x: (calls.append(x.shape[1]), kept(x))[1]  # type: ignore[method-assign]
+def test_masks_and_long_sequences_take_the_plain_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, calls = MultiHeadAttention(8, 2, 8), []
+    project = model.project
+
+    def counted(x_BND: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        calls.append(x_BND.shape[1])
+        return project(x_BND)
+
+    monkeypatch.setattr(model, "project", counted)
     model(torch.randn(1, 9, 8))
     assert calls == []
     model(torch.randn(1, 9, 8), "causal")
@@ -248,11 +252,15 @@ def test_a_compiled_network_gives_the_same_gradients() -> None:
     assert max(map(gap, *found)) < 1e-10
 
 
-def test_the_law_notices_a_wrong_scale() -> None:
+def test_the_law_notices_a_wrong_scale(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.manual_seed(0)
     model = MultiHeadAttention(8, 2, 8).double()
     right = model.attend
-    model.attend = lambda q, k, v, *mask, beta=None: right(q, k, v, *mask, beta=beta and 8**0.5)  # type: ignore[method-assign,assignment]
+
+    def wrong(q: Tensor, k: Tensor, v: Tensor, mask: Any = None, beta: float | None = None) -> Tensor:
+        return right(q, k, v, mask, beta=beta and 8**0.5)  # the folded order alone gives a beta
+
+    monkeypatch.setattr(model, "attend", wrong)
     found = differences(model, torch.randn(2, 9, 8, dtype=torch.float64))
     assert found["output"] > 1e-6
     assert found["qkv.weight"] > 1e-6

@@ -75,8 +75,9 @@ class MultiHeadAttention(nn.Module):
 
     def _folds(self, x_BND: Tensor) -> bool:
         """Whether this call multiplies the weights first; never past a hook on a map, or a replaced map."""
-        plain = all(type(part) is nn.Linear and not _is_hooked(part) for part in (self.qkv, self.out))
-        return plain and self.may_fold and cost.folds(self.kernel, *x_BND.shape[1:], self.head_dim)
+        if not self.may_fold or not cost.folds(self.kernel, x_BND.shape[1], x_BND.shape[2], self.head_dim):
+            return False
+        return all(type(part) is nn.Linear and not _is_hooked(part) for part in (self.qkv, self.out))
 
     def _folded(self, x_BND: Tensor) -> Tensor:
         r"""Attention of all heads with the tokens themselves as keys and values.
@@ -91,7 +92,8 @@ class MultiHeadAttention(nn.Module):
         score_ID = (k_HED.mT @ (q_HED * scale)).view(-1, D)
         out_HED = self.out.weight.view(D, self.heads, self.head_dim).permute(1, 2, 0)
         value_ID = (v_HED.mT @ out_HED).view(-1, D)
-        shift_I, out_bias_D = None, self.out.bias
+        shift_I: Tensor | None = None
+        out_bias_D: Tensor | None = self.out.bias
         if self.qkv.bias is not None:
             q_HE, _, v_HE = self.qkv.bias.view(3, self.heads, self.head_dim).unbind(0)
             shift_I = (k_HED.mT @ (q_HE * scale)[:, :, None]).view(-1)
