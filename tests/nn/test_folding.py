@@ -8,7 +8,7 @@ import pytest
 import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from torch import Tensor, nn
+from torch import Tensor, distributed, nn
 from torch.nn.functional import cross_entropy
 
 from vitruvius.arch import cost
@@ -264,3 +264,22 @@ def test_the_law_notices_a_wrong_scale(monkeypatch: pytest.MonkeyPatch) -> None:
     found = differences(model, torch.randn(2, 9, 8, dtype=torch.float64))
     assert found["output"] > 1e-6
     assert found["qkv.weight"] > 1e-6
+
+
+def test_every_parameter_takes_part_under_data_parallelism() -> None:
+    model = with_biases(build(ARCHS["biases"], 0))
+    images, labels = torch.randn(2, 1, 28, 28, dtype=torch.float64), torch.tensor([1, 7])
+    cross_entropy(model(images), labels).backward()
+    alone = [p.grad.clone() for p in model.parameters() if p.grad is not None]
+    model.zero_grad()
+    distributed.init_process_group("gloo", store=distributed.HashStore(), rank=0, world_size=1)
+    try:
+        parallel = nn.parallel.DistributedDataParallel(model)  # fails if a parameter has no gradient
+        for _ in range(2):
+            model.zero_grad()
+            cross_entropy(parallel(images), labels).backward()
+    finally:
+        distributed.destroy_process_group()
+    together = [p.grad for p in model.parameters() if p.grad is not None]
+    assert len(together) == len(alone) == len(list(model.parameters()))
+    assert max(map(gap, together, alone)) < EXACT
