@@ -2,6 +2,7 @@
 
 import copy
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -266,13 +267,14 @@ def test_the_law_notices_a_wrong_scale(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["qkv.weight"] > 1e-6
 
 
-def test_every_parameter_takes_part_under_data_parallelism() -> None:
+def test_every_parameter_takes_part_under_data_parallelism(tmp_path: Path) -> None:
     model = with_biases(build(ARCHS["biases"], 0))
     images, labels = torch.randn(2, 1, 28, 28, dtype=torch.float64), torch.tensor([1, 7])
     cross_entropy(model(images), labels).backward()
     alone = [p.grad.clone() for p in model.parameters() if p.grad is not None]
     model.zero_grad()
-    distributed.init_process_group("gloo", store=distributed.HashStore(), rank=0, world_size=1)
+    meeting = f"file://{tmp_path / 'store'}"
+    distributed.init_process_group("gloo", init_method=meeting, rank=0, world_size=1)
     try:
         parallel = nn.parallel.DistributedDataParallel(model)  # fails if a parameter has no gradient
         for _ in range(2):
