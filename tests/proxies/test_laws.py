@@ -11,8 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from vitruvius import proxies
+from vitruvius.arch import cost
 from vitruvius.arch.arch import Arch
 from vitruvius.core import plugins
+from vitruvius.nn.attention import MultiHeadAttention, unfolded
 from vitruvius.nn.vit import ViT, build
 from vitruvius.proxies import OnePass, Proxy
 
@@ -221,3 +223,23 @@ def test_every_law_catches_a_planted_fault(law: str, proxy: Proxy) -> None:
 
 def test_every_law_has_a_planted_fault() -> None:
     assert {law for law, _ in FAULTS} == {law.__name__ for law in LAWS}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_order_of_products_in_wide_heads_changes_no_score(name: str) -> None:
+    sizes = {"image": 8, "classes": 3, "patch": 4, "width": 8, "depth": 2, "heads": 2, "mlp": 12}
+    model = build(Arch(**sizes, head_dim=8, qkv_bias=True), seed=0).double()
+    assert cost.cost(model.arch).pass_macs
+    x, y = minibatch()
+    folded = proxies.get(name)(proxies.one_pass(model, x.double(), y))
+    with unfolded(model):
+        plain = proxies.get(name)(proxies.one_pass(model, x.double(), y))
+    assert folded == pytest.approx(plain, rel=1e-9)
+
+
+def test_recorded_linear_maps_are_those_of_the_parameters() -> None:
+    model = build(Arch(image=8, classes=3, patch=4, width=8, depth=2, heads=2, head_dim=8), seed=0)
+    once = proxies.one_pass(model, *minibatch())
+    weights = {id(call.weight) for call in once.activations.linear}
+    assert {id(module.weight) for module in model.modules() if isinstance(module, nn.Linear)} == weights
+    assert all(part.may_fold for part in model.modules() if isinstance(part, MultiHeadAttention))

@@ -20,11 +20,15 @@ def test_a_vit_by_hand() -> None:
     model = build(Arch(image=4, classes=2, patch=2, width=3, depth=2, heads=1, mlp=5), seed=0)
     per_layer = 6 + 27 + 12 + 6 + 20 + 18
     params = (4 * 3 + 3) + 3 + 5 * 3 + 2 * per_layer + 6 + (3 * 2 + 2)
-    macs = 4 * 4 * 3 + 2 * (5 * (27 + 9 + 15 + 15) + 2 * 5 * 5 * 3) + 3 * 2
+    # Attention of one head as wide as the tokens: queries and output 3x3 each, two products of 5x5x3.
+    macs = 4 * 4 * 3 + 2 * (5 * (9 + 9 + 15 + 15) + 2 * 5 * 5 * 3) + 3 * 2
     assert counted(model, torch.zeros(1, 1, 4, 4)) == [params, macs, 2, 6]
 
 
-def test_the_counter_of_operations_agrees_with_the_closed_form(model: ViT, x: Tensor) -> None:
+@pytest.mark.parametrize("head_dim", [3, 8])  # the wider heads multiply their weights first
+def test_the_counter_of_operations_agrees_with_the_closed_form(model: ViT, x: Tensor, head_dim: int) -> None:
+    model = build(model.arch.with_fields(head_dim=head_dim), 0).double()
+
     class Wrapped(nn.Module):
         def __init__(self) -> None:
             super().__init__()

@@ -120,3 +120,17 @@ def test_the_best_epoch_is_the_one_with_the_highest_validation_accuracy() -> Non
     records = [record for record in loop.run(work) if isinstance(record, Epoch)]
     accuracies = [record.val_accuracy for record in records]
     assert kept[-1] == accuracies.index(max(accuracies)) + 1  # type: ignore[type-var]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.999, 1 - 1e-7, 1.0, 1 + 1e-7, 1.01, 30.0])
+def test_clipping_has_the_bits_of_torch(share: float) -> None:
+    torch.manual_seed(0)
+    ours, theirs = ([nn.Parameter(torch.zeros(size)) for size in (3, 70, 1, 5)] for _ in range(2))
+    for mine, other in zip(ours[:3], theirs[:3], strict=True):  # the last has no gradient
+        mine.grad = torch.randn(mine.shape)
+        other.grad = mine.grad.clone()
+    limit = share * float(nn.utils.get_total_norm([p.grad for p in ours[:3] if p.grad is not None]))
+    expected = nn.utils.clip_grad_norm_(theirs, limit or math.inf)
+    assert loop._clip(ours, limit) == float(expected)
+    assert all(torch.equal(a.grad, b.grad) for a, b in zip(ours[:3], theirs[:3], strict=True))  # type: ignore[arg-type]
+    assert ours[3].grad is None

@@ -2,7 +2,8 @@ r"""The cost of a network in closed form, without building it: parameters, multi
 
 With $n$ patches, $N$ tokens, width $D$, patch length $P$, $C$ classes and, in layer $l$, $I_l$ = heads x
 head_dim and $M_l$ = mlp, softmax attention needs $nPD + \sum_l (4 N D I_l + 2 N^2 I_l + 2 N D M_l) + DC$
-multiply-adds per image.
+multiply-adds per image. A layer with wide heads multiplies its projections with one another (see `folds`);
+with $H_l$ heads its attention needs $2 N D^2 H_l + 2 N^2 D H_l$ instead of $4 N D I_l + 2 N^2 I_l$.
 """
 
 import os
@@ -12,13 +13,18 @@ from typing import NamedTuple
 from vitruvius.arch.arch import Arch, Layer
 from vitruvius.core.errors import UserError
 
-FLOAT = 4  # bytes of a float32
+FLOAT = 4
+"""Bytes of a float32."""
 PAIRWISE_TOKENS = 64
 """Up to this many tokens, softmax and quadratic attention are faster if they store their weights."""
-SHARING_HEADS = 8  # heads whose features quadratic attention computes in the same calls
+SHARING_HEADS = 8
+"""Heads whose features quadratic attention computes in the same calls."""
 UNKNOWN_MEMORY = 2**40
-"""Bytes assumed where the system does not tell: refuse nothing that a large server could hold."""
-TRAINING_COPIES = 4  # weights, gradients and the two moments of AdamW
+"""Bytes of memory assumed where the system does not tell."""
+FOLDING_BATCH = 32
+"""Images over which the cost of multiplying projections is spread when `folds` decides whether it pays."""
+TRAINING_COPIES = 4
+"""Weights, gradients and the two moments of AdamW."""
 
 
 class Part(NamedTuple):
@@ -31,12 +37,23 @@ class Part(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """The cost of a whole network."""
+    """The cost of a whole network.
+
+    Products of weights with weights (see `folds`) are computed once per forward pass, whatever the batch.
+    They are no part of `macs` and `activation_bytes`, which say what one more image costs, but have fields of
+    their own: a forward pass of B images takes `B * macs + pass_macs` multiply-adds.
+    """
 
     params: int
     macs: int  # forward, one image
     weight_bytes: int
     activation_bytes: int  # stored by autograd for one image of a training step
+    pass_macs: int = 0  # forward, once per pass
+    pass_bytes: int = 0  # stored by autograd once per training step
+
+    def training_bytes(self, batch: int) -> int:
+        """Return the bytes of a training step: weights, gradients, optimiser state, stored activations."""
+        return TRAINING_COPIES * self.weight_bytes + batch * self.activation_bytes + self.pass_bytes
 
 
 def parts(arch: Arch) -> list[Part]:
@@ -49,11 +66,7 @@ def parts(arch: Arch) -> list[Part]:
         found.append(Part("class token", (tokens, width), width, 0))
     found.append(Part("positions", (tokens, width), positions, 0))
     for index, layer in enumerate(arch.layers):
-        inner = layer.heads * layer.head_dim
-        biases = 3 * inner * arch.qkv_bias + width * arch.out_bias
-        macs = 4 * tokens * width * inner + attention_macs(arch.kernel, tokens, layer)
-        params = 2 * width + 4 * width * inner + biases
-        found.append(Part(f"layer {index} attention", (tokens, width), params, macs))
+        found.append(_attention_part(arch, layer, f"layer {index} attention"))
         mlp_params = 2 * width + 2 * width * layer.mlp + layer.mlp + width
         found.append(Part(f"layer {index} mlp", (tokens, width), mlp_params, 2 * tokens * width * layer.mlp))
     found.append(Part("norm", (tokens, width), 2 * width, 0))
@@ -68,15 +81,47 @@ def cost(arch: Arch) -> Cost:
     892938
     """
     found = parts(arch)
-    params, macs = sum(part.params for part in found), sum(part.macs for part in found)
-    return Cost(params, macs, FLOAT * params, activation_bytes(arch))
+    params = sum(part.params for part in found)
+    macs = sum(part.macs for part in found)
+    pass_macs, pass_floats = 0, 0
+    for layer in arch.layers:
+        if folds(arch.kernel, arch.tokens, arch.width, layer.head_dim):
+            inner, biases = layer.heads * layer.head_dim, 2 * arch.qkv_bias
+            pass_macs += inner * arch.width * (2 * arch.width + biases)
+            # Both products, the scaled weights of the queries, and their bias.
+            pass_floats += 2 * layer.heads * arch.width**2 + inner * (arch.width + arch.qkv_bias)
+    return Cost(params, macs, FLOAT * params, activation_bytes(arch), pass_macs, FLOAT * pass_floats)
+
+
+def folds(kernel: str, tokens: int, width: int, head_dim: int) -> bool:
+    r"""Whether attention multiplies its projections with one another before it applies them to the tokens.
+
+    The scores of a head are $x W_q^T W_k x^T / \sqrt E$, its output is $A x W_v^T W_o^T$: two pairs of
+    matrices with nothing in between, so that $W_q^T W_k$ and $W_v^T W_o^T$, each D x D, can be formed first.
+    Per head and image the plain order takes $4 N D E + 2 N^2 E$ multiply-adds, the folded one
+    $2 N D^2 + 2 N^2 D$, and $2 D^2 E$ more to form both products, once per pass. For B = 32 images the folded
+    order is cheaper if $B N \big(E (2 D + N) - D (D + N)\big) > D^2 E$: heads that are wider than about half
+    the width, and not too few tokens.
+
+    Only softmax attention folds, and only as long as it stores its weights: the keys of all heads are the
+    tokens themselves, D wide, on which the fused algorithm for long sequences would spend more than it saves.
+    The decision depends on sizes alone, so that a network takes the same route wherever it runs.
+
+    >>> folds("softmax", 17, 64, 64), folds("softmax", 17, 64, 8), folds("softmax", 197, 64, 64)
+    (True, False, False)
+    """
+    if kernel != "softmax" or tokens > PAIRWISE_TOKENS:
+        return False
+    saved = head_dim * (2 * width + tokens) - width * (width + tokens)
+    return FOLDING_BATCH * tokens * saved > width**2 * head_dim
 
 
 def attention_macs(kernel: str, tokens: int, layer: Layer) -> int:
-    """Return the multiply-adds of the attention products of all heads of one layer, for one image.
+    """Return the multiply-adds of a kernel for all heads of one layer and one image, given q, k and v.
 
     Pairwise kernels compare every query with every key and weight every value, $2 N^2 d$ per head; `hardmax`
-    selects one value; `linear` and, for long sequences, `quadratic` first multiply key features with values.
+    selects one value; `linear`, and `quadratic` for long sequences, first multiply the features of the keys
+    with the values.
     """
     heads, dim = layer.heads, layer.head_dim
     if kernel == "linear":
@@ -109,7 +154,10 @@ def activation_bytes(arch: Arch) -> int:
     for layer in arch.layers:
         inner = layer.heads * layer.head_dim
         kept += 4 * tokens * width + 4 * tokens  # input and output of both norms, means, standard deviations
-        kept += 4 * tokens * inner  # q, k, v and the heads' joint output
+        if folds(arch.kernel, tokens, width, layer.head_dim):
+            kept += 2 * tokens * layer.heads * width  # queries and mean tokens of all heads
+        else:
+            kept += 4 * tokens * inner  # q, k, v and the heads' joint output
         kept += _kept_by_kernel(arch.kernel, tokens, layer)
         kept += 2 * tokens * layer.mlp  # before and after the activation
         masks += 2 * tokens * width + tokens * layer.mlp
@@ -119,19 +167,25 @@ def activation_bytes(arch: Arch) -> int:
 def refuse_if_too_big(arch: Arch, batch: int = 0) -> None:
     """Refuse a network that does not fit into memory; without a batch only its weights count."""
     found = cost(arch)
-    copies, have = TRAINING_COPIES if batch else 1, memory_bytes()
-    need = copies * found.weight_bytes + batch * found.activation_bytes
+    need = found.training_bytes(batch) if batch else found.weight_bytes
+    have = memory_bytes()
     if need > 0.9 * have:
         what = f"training it with batch {batch}" if batch else "its weights"
-        sizes = f"{need / 2**30:,.1f} GiB, this machine has {have / 2**30:,.1f} GiB"
-        raise UserError(f"a network of {found.params:,} parameters does not fit: {what} needs about {sizes}")
+        raise UserError(
+            f"a network of {found.params:,} parameters does not fit: {what} needs about "
+            f"{need / 2**30:,.1f} GiB, this machine has {have / 2**30:,.1f} GiB"
+        )
 
 
 def memory_bytes() -> int:
     """Return the memory that this process may use: the machine's, or the limit of its container."""
     try:
         machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # Windows has no sysconf
+    except (
+        AttributeError,
+        ValueError,
+        OSError,
+    ):  # Windows has no sysconf: refuse nothing that a large server could hold
         machine = UNKNOWN_MEMORY
     for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         try:
@@ -153,3 +207,13 @@ def _kept_by_kernel(kernel: str, tokens: int, layer: Layer) -> int:
     if tokens > PAIRWISE_TOKENS:  # fused and recomputing algorithms store nothing per pair
         return rows if kernel == "softmax" else inner + inner // 4
     return pairs if kernel == "softmax" else 3 * pairs
+
+
+def _attention_part(arch: Arch, layer: Layer, name: str) -> Part:
+    width, inner = arch.width, layer.heads * layer.head_dim
+    params = 2 * width + 3 * width * inner + 3 * inner * arch.qkv_bias + inner * width + width * arch.out_bias
+    if folds(arch.kernel, arch.tokens, width, layer.head_dim):
+        macs = 2 * arch.tokens * layer.heads * width * (width + arch.tokens)
+    else:
+        macs = 4 * arch.tokens * width * inner + attention_macs(arch.kernel, arch.tokens, layer)
+    return Part(name, (arch.tokens, width), params, macs)

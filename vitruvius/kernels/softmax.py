@@ -63,7 +63,7 @@ def _weights(q: Tensor, k: Tensor, mask: Mask, beta: float) -> Tensor:
     if beta > SHARP_BETA:
         score_BHNM = _sharpened(q @ k.mT, hidden, beta)
     else:
-        score_BHNM = (q * beta) @ k.mT
+        score_BHNM = (q if beta == 1 else q * beta) @ k.mT  # 1 where the scale is part of the weights
     if keep is None or hidden is None:
         return score_BHNM.softmax(-1)
     if keep.dtype != torch.bool:

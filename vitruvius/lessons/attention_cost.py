@@ -17,7 +17,7 @@ from vitruvius.lessons import Answer, Board, Proof, Step
 from vitruvius.lessons._figures import curves
 from vitruvius.lessons._proofs import agree, holds
 from vitruvius.lessons._tensors import multiply_adds
-from vitruvius.nn.attention import MultiHeadAttention
+from vitruvius.nn.attention import MultiHeadAttention, unfolded
 
 SUBJECT = "vision transformers"
 COUNTED_ONE_BY_ONE = 20_000
@@ -104,7 +104,7 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     with torch.device("meta"):
         module, x_BND = MultiHeadAttention(d, h, i // h, out_bias=False), torch.empty(1, n, d)
     # The fused kernel is invisible to the counter; the plain one does the same products one after the other.
-    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
+    with torch.no_grad(), unfolded(module), sdpa_kernel(SDPBackend.MATH):
         whole = multiply_adds(lambda: module(x_BND))
     yield agree("total", "torch's FLOP counter on vitruvius.nn", answer["total"], whole)
     one_head = sum(_counted(n, d, 1, d).values())

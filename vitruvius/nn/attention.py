@@ -4,9 +4,14 @@ $\mathrm{Attention}(Q, K, V) = \mathrm{softmax}(QK^T/\sqrt{d_k})\,V$ (Vaswani et
 Shapes: B batch, N tokens, D width, I inner width, H heads, E head width.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from torch import Tensor, nn
+from torch.nn import functional
 
 from vitruvius import kernels
+from vitruvius.arch import cost
 from vitruvius.kernels import Mask
 
 
@@ -29,7 +34,11 @@ class ScaledDotProductAttention(nn.Module):
 
 
 class MultiHeadAttention(nn.Module):
-    """Several heads side by side, then one linear map; equal to `ScaledDotProductAttention` per head."""
+    """Several heads side by side, then one linear map; equal to `ScaledDotProductAttention` per head.
+
+    Where `cost.folds` says so, the weights are multiplied with one another before they meet the tokens. The
+    parameters, their gradients and the output are the same, but for rounding.
+    """
 
     def __init__(
         self,
@@ -42,7 +51,8 @@ class MultiHeadAttention(nn.Module):
         out_bias: bool = True,
     ) -> None:
         super().__init__()
-        self.heads, self.head_dim = heads, head_dim
+        self.heads, self.head_dim, self.kernel = heads, head_dim, kernel
+        self.may_fold = True
         # Two functions rather than the kernel's module, which copy.deepcopy cannot copy.
         self.attend, self.weigh = kernels.get(kernel).attend, kernels.get(kernel).weights
         # One product instead of three per head.
@@ -51,6 +61,8 @@ class MultiHeadAttention(nn.Module):
 
     def forward(self, x_BND: Tensor, mask: Mask = None) -> Tensor:
         """The heads' outputs, concatenated and mapped back to the width."""
+        if mask is None and self._folds(x_BND):
+            return self._folded(x_BND)
         q_BHNE, k_BHNE, v_BHNE = self.project(x_BND)
         heads_BHNE = self.attend(q_BHNE, k_BHNE, v_BHNE, mask)
         return self.out(heads_BHNE.transpose(1, 2).flatten(2))
@@ -60,3 +72,52 @@ class MultiHeadAttention(nn.Module):
         B, N, _ = x_BND.shape
         q, k, v = self.qkv(x_BND).view(B, N, 3, self.heads, self.head_dim).permute(2, 0, 3, 1, 4).unbind(0)
         return q, k, v
+
+    def _folds(self, x_BND: Tensor) -> bool:
+        """Whether this call multiplies the weights first; never past a hook on a map, or a replaced map."""
+        if not self.may_fold or not cost.folds(self.kernel, x_BND.shape[1], x_BND.shape[2], self.head_dim):
+            return False
+        return all(type(part) is nn.Linear and not _is_hooked(part) for part in (self.qkv, self.out))
+
+    def _folded(self, x_BND: Tensor) -> Tensor:
+        r"""Attention of all heads with the tokens themselves as keys and values.
+
+        With $A = W_k^T W_q / \sqrt E$ and $a = W_k^T b_q / \sqrt E$ per head, the score of query i for key j
+        is $(A x_i + a) \cdot x_j$. Terms with $b_k$ are the same for all keys and may be dropped, because
+        softmax does not see them. As the weights of a query sum to 1, $b_v$ adds $W_o b_v$ to every output.
+        """
+        B, N, D = x_BND.shape
+        q_HED, k_HED, v_HED = self.qkv.weight.view(3, self.heads, self.head_dim, D).unbind(0)
+        scale = self.head_dim**-0.5
+        score_ID = (k_HED.mT @ (q_HED * scale)).view(-1, D)
+        out_HED = self.out.weight.view(D, self.heads, self.head_dim).permute(1, 2, 0)
+        value_ID = (v_HED.mT @ out_HED).view(-1, D)
+        shift_I: Tensor | None = None
+        out_bias_D: Tensor | None = self.out.bias
+        if self.qkv.bias is not None:
+            q_HE, _, v_HE = self.qkv.bias.view(3, self.heads, self.head_dim).unbind(0)
+            shift_I = (k_HED.mT @ (q_HE * scale)[:, :, None]).view(-1)
+            out_bias_D = functional.linear(v_HE.flatten(), self.out.weight, self.out.bias)
+        # The queries of all heads share the keys: one head with H times as many queries.
+        query_B1MD = functional.linear(x_BND, score_ID, shift_I).view(B, 1, N * self.heads, D)
+        token_B1ND = x_BND.to(query_B1MD.dtype)[:, None]
+        mean_B1MD = self.attend(query_B1MD, token_B1ND, token_B1ND, beta=1.0)
+        return functional.linear(mean_B1MD.reshape(B, N, self.heads * D), value_ID.mT, out_bias_D)
+
+
+@contextmanager
+def unfolded(model: nn.Module) -> Iterator[None]:
+    """Make every attention module of a network compute its queries, keys and values, as a recorder needs."""
+    before = [(part, part.may_fold) for part in model.modules() if isinstance(part, MultiHeadAttention)]
+    try:
+        for part, _ in before:
+            part.may_fold = False
+        yield
+    finally:
+        for part, value in before:
+            part.may_fold = value
+
+
+def _is_hooked(module: nn.Module) -> bool:
+    hooks = (module._forward_hooks, module._forward_pre_hooks, module._backward_hooks)
+    return any(hooks) or bool(module._backward_pre_hooks)

@@ -2,7 +2,8 @@
 
 A linear map is a call of `linear` or a convolution, an activation function one of `NONLINEAR`, a residual
 step the sum of two activations of the same shape. The products inside `nn.MultiheadAttention` are one
-operation and are not recorded. Attention weights are recorded by hooks on the attention modules.
+operation and are not recorded; our own attention is run `unfolded`, so that its linear maps are those of its
+parameters and not products of them. Attention weights are recorded by hooks on the attention modules.
 
 Shapes: B batch, H heads, N queries, M keys.
 """

@@ -39,6 +39,10 @@ class Preset(Member):
     weight_bytes: int
     activation_bytes: int
     """Bytes that training keeps of one image for the backward pass."""
+    pass_macs: int
+    """Multiply-adds of weights with weights, once per forward pass, whatever the batch."""
+    pass_bytes: int
+    """Bytes that training keeps of them."""
 
 
 class Result(records.Result):
