@@ -84,9 +84,91 @@ def test_missing_and_oversized_files_are_refused(tmp_path: Path) -> None:
         files.read_json(tmp_path / "big.json", limit=50)
 
 
-def test_an_endless_file_is_read_up_to_the_limit() -> None:
-    with pytest.raises(UserError, match="at most 50 bytes"):
+def test_a_device_is_not_read() -> None:
+    with pytest.raises(UserError, match="not a regular file"):
         files.read_json(Path("/dev/zero"), limit=50)
+
+
+def test_a_fifo_is_refused_instead_of_waited_for(tmp_path: Path) -> None:
+    fifo = tmp_path / "records.jsonl"
+    os.mkfifo(fifo)
+    for read in (files.read_json, files.read_lines):
+        with pytest.raises(UserError, match="not a regular file"):
+            read(fifo)  # type: ignore[operator]
+    with pytest.raises(WorkFailed, match="could not write"):
+        files.append_line(fifo, {})
+    with pytest.raises(OSError, match="not a regular file"):
+        files.sha256(fifo)
+
+
+def test_a_link_is_neither_appended_to_nor_replaced_through(tmp_path: Path) -> None:
+    outside, link = tmp_path / "outside", tmp_path / "records.jsonl"
+    outside.write_text("precious")
+    link.symlink_to(outside)
+    with pytest.raises(WorkFailed, match="links are not followed"):
+        files.append_line(link, {"a": 1})
+    with pytest.raises(UserError, match="links are not followed"):
+        files.read_lines(link)
+    (tmp_path / f".x.{os.getpid()}.part").symlink_to(outside)
+    files.write(tmp_path / "x", "new")
+    files.write(link, "new")
+    assert outside.read_text() == "precious"
+    assert not link.is_symlink()
+
+
+def test_a_sparse_file_is_refused_by_its_size_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    with open(path, "wb") as file:
+        file.truncate(2**30)
+    with pytest.raises(UserError, match="at most 268,435,456 bytes are read, it has 1,073,741,824"):
+        files.read_lines(path)
+
+
+def test_a_changed_line_is_noticed_and_one_without_a_hash_is_accepted(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    path.write_text('{"a": 1}\n')
+    files.append_line(path, {"a": 2})
+    assert files.read_lines(path) == [{"a": 1}, {"a": 2}]
+    path.write_text(path.read_text().replace('"a": 2', '"a": 3'))
+    with pytest.raises(UserError, match="line 2: damaged: its hash does not match"):
+        files.read_lines(path)
+
+
+@pytest.mark.parametrize("line", ["[]", "null", "1.5", "NaN", "[" * 100_000])
+def test_a_line_that_is_no_object_is_a_sentence(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "records.jsonl"
+    path.write_text(f'{{"a": 1}}\n{line}\n')
+    with pytest.raises(UserError, match="line 2: damaged"):
+        files.read_lines(path)
+
+
+def test_a_new_file_of_lines_and_every_rename_are_synced_to_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr(files, "sync_folder", synced.append)
+    files.append_line(tmp_path / "records.jsonl", {})
+    files.append_line(tmp_path / "records.jsonl", {})
+    assert synced == [tmp_path]
+    files.write(tmp_path / "a", "")
+    assert synced == [tmp_path, tmp_path]
+
+
+@pytest.mark.parametrize("content", ["null", "[]", "1.5", '"x"', "true"])
+def test_json_of_another_type_is_a_sentence(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(content)
+    with pytest.raises(UserError, match="an object with fields is needed, it holds"):
+        files.read_object(path)
+
+
+def test_a_lone_surrogate_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(r'{"a": "\ud83d\ude00"}')
+    assert files.read_json(path) == {"a": "\U0001f600"}
+    path.write_text(r'{"a": "\uD800"}')
+    with pytest.raises(UserError, match="surrogate"):
+        files.read_json(path)
 
 
 def test_nan_never_reaches_a_file(tmp_path: Path) -> None:

@@ -1,14 +1,17 @@
 """Run folders: one process at a time, resumed under the recorded config, damage detected."""
 
+import hashlib
 import multiprocessing
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
 
-from vitruvius.core import runs
+from vitruvius.core import files, runs
 from vitruvius.core.config import Flags, RunConfig
 from vitruvius.core.errors import UserError
 from vitruvius.core.records import Note, Result
@@ -117,7 +120,7 @@ def test_of_several_processes_on_one_folder_exactly_one_wins(tmp_path: Path) -> 
 
 HOLD = """
 import sys
-from vitruvius.core import runs
+from vitruvius.core import files, runs
 from vitruvius.core.config import Flags, RunConfig
 with runs.opened("train", RunConfig(), Flags(runs=sys.argv[1], name="a")):
     print("held", flush=True)
@@ -147,3 +150,118 @@ def test_a_read_only_folder_is_one_sentence(tmp_path: Path) -> None:
         runs.opened("train", Toy(), Flags(runs=str(tmp_path / "file"))),
     ):
         pass
+
+
+def test_unnamed_runs_of_the_same_second_do_not_collide(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        opened = [stack.enter_context(runs.opened("train", Toy(), flags(tmp_path))) for _ in range(6)]
+        assert len({run.folder for run, _ in opened}) == 6
+
+
+def test_a_name_is_checked_under_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process makes the run of that name between the making of the folder and the lock."""
+    locked = runs._locked
+
+    @contextmanager
+    def late(folder: Path) -> Iterator[None]:
+        (folder / "config.json").write_text("{}")
+        with locked(folder):
+            yield
+
+    monkeypatch.setattr(runs, "_locked", late)
+    with (
+        pytest.raises(UserError, match="exists: continue it"),
+        runs.opened("train", Toy(), flags(tmp_path, name="a")),
+    ):
+        pass
+    assert (tmp_path / "train/a/config.json").read_text() == "{}"
+
+
+def test_a_folder_that_lost_its_config_is_neither_reused_nor_unknown(tmp_path: Path) -> None:
+    with runs.opened("train", Toy(), flags(tmp_path, name="a")) as (run, _):
+        run.path("state").mkdir()
+    run.path("config.json").unlink()
+    with (
+        pytest.raises(UserError, match="has no config.json but holds state"),
+        runs.opened("train", Toy(), flags(tmp_path, name="a")),
+    ):
+        pass
+    with pytest.raises(UserError, match="config.json: is missing"):
+        runs.find("a", "train", str(tmp_path))
+
+
+@pytest.mark.parametrize("name", [".lock", ".holder"])
+def test_a_link_in_place_of_a_hidden_file_does_not_change_what_it_points_to(
+    tmp_path: Path, name: str
+) -> None:
+    outside = tmp_path / "outside"
+    outside.write_text("precious")
+    (tmp_path / "train/a").mkdir(parents=True)
+    (tmp_path / "train/a" / name).symlink_to(outside)
+    with suppress(UserError), runs.opened("train", Toy(), flags(tmp_path, name="a")):
+        assert name == ".holder"  # a link in place of the lock is refused
+    assert outside.read_text() == "precious"
+
+
+def test_what_killed_writes_left_behind_is_removed_by_the_owner_of_the_lock(tmp_path: Path) -> None:
+    with runs.opened("train", Toy(), flags(tmp_path, name="a")) as (run, _):
+        run.path("state").mkdir()
+        parts = [run.path(".config.json.7.part"), run.path("state") / ".000000001-00001.json.7.part"]
+        for part in parts:
+            part.write_text("half")
+        with suppress(UserError), runs.opened("train", Toy(), flags(tmp_path, resume="a")):
+            pass
+        assert all(part.exists() for part in parts)  # the folder was in use
+    with runs.opened("train", Toy(), flags(tmp_path, resume="a")):
+        assert not any(part.exists() for part in parts)
+
+
+def test_of_runs_with_one_name_the_wanted_verb_is_found(tmp_path: Path) -> None:
+    for verb in ("pretrain", "probe"):
+        with runs.opened(verb, Toy(), flags(tmp_path, name="dig")):
+            pass
+    assert runs.find("dig", ("train", "pretrain", "*"), str(tmp_path)) == tmp_path / "pretrain/dig"
+
+
+def test_an_edited_config_is_refused_by_name(tmp_path: Path) -> None:
+    with runs.opened("train", Toy(), flags(tmp_path, name="a")) as (run, _):
+        run.seal({})
+    run.path("config.json").write_text('{"epochs": 10, "lr": 0.5}')
+    with (
+        pytest.raises(UserError, match="config.json: its SHA-256 is not the one in manifest.json"),
+        runs.opened("train", Toy(), flags(tmp_path, resume="a")),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("content", ["null", "[]", "{", "1.5", '{"lr": {}}', '{"rate": 1}', "[" * 100_000])
+def test_a_config_of_another_type_is_a_sentence_with_its_path(tmp_path: Path, content: str) -> None:
+    with runs.opened("train", Toy(), flags(tmp_path, name="a")) as (run, _):
+        pass
+    run.path("config.json").write_text(content)
+    with (
+        pytest.raises(UserError, match=r"a/config.json: "),
+        runs.opened("train", Toy(), flags(tmp_path, resume="a")),
+    ):
+        pass
+
+
+def test_the_length_and_hash_of_the_records_are_those_of_the_file(tmp_path: Path) -> None:
+    with runs.opened("train", Toy(), flags(tmp_path, name="a")) as (run, _):
+        run.keep(Note(text="before"))
+        run.kept()
+        run.keep(Note(text="after"))
+        content = run.path("records.jsonl").read_bytes()
+        assert run.kept().bytes == len(content)
+        assert run.kept().sha256 == hashlib.sha256(content).hexdigest()
+        run.cut(len(content) // 2)
+        assert run.kept().bytes == len(content) // 2
+
+
+def test_a_new_run_folder_is_synced_to_the_folders_above(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr(files, "sync_folder", synced.append)
+    with runs.opened("train", Toy(), flags(tmp_path, name="a")):
+        assert {tmp_path, tmp_path / "train"} <= set(synced)

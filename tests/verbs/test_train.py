@@ -15,7 +15,7 @@ import torch
 from safetensors.torch import load_file
 
 from vitruvius.cli import main
-from vitruvius.core import files, plugins
+from vitruvius.core import files, plugins, runs
 from vitruvius.training import device
 
 HERE = Path(__file__).parent
@@ -167,6 +167,7 @@ def test_another_environment_is_refused_or_marked(tmp_path: Path, capsys: pytest
     path = tmp_path / "train" / "a" / "manifest.json"
     manifest = files.read_json(path)
     manifest["environment"]["threads"] = 64
+    del manifest["self"]  # the hash of what it was
     files.write_json(path, manifest)
     capsys.readouterr()
     assert train(tmp_path, "--resume", "a", "--epochs", "2") == 2
@@ -409,3 +410,128 @@ def test_an_objective_or_optimiser_that_cannot_train_is_refused(
     words = [word.replace("OWN", str(tmp_path / "own_faulty.py")) for word in words]
     assert train(tmp_path, *PLAIN, *words) == 2
     assert message in capsys.readouterr().err
+
+
+def rebuilt(root: Path, *words: str) -> None:
+    """Train `a`, killed in spirit: two of three epochs are done and the manifest is that of the start."""
+    assert train(root, *PLAIN, "--epochs", "3", "--name", "a", "--quiet", *words) == 0
+    folder = root / "train" / "a"
+    for path in folder.iterdir():
+        if path.name not in ("state", "config.json", "records.jsonl", "log.csv", "model.safetensors"):
+            path.unlink()
+
+
+@pytest.mark.parametrize("how", ["truncated", "flipped", "zero tail", "pickle", "emptied", "gone", "link"])
+def test_damaged_best_weights_are_written_again_from_the_checkpoint(
+    tmp_path: Path, how: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rebuilt(tmp_path)
+    path = tmp_path / "train" / "a" / "model.safetensors"
+    whole = files.sha256(path)
+    if how in ("gone", "link"):
+        path.unlink()
+        outside = tmp_path / "outside"
+        outside.write_bytes(b"precious")
+        if how == "link":
+            path.symlink_to(outside)
+    elif how == "emptied":
+        path.write_bytes(b"")
+    else:
+        damage(path, how)
+    if how not in ("gone", "link"):
+        assert main(["predict", "a", "--runs", str(tmp_path)]) == 2  # model.json, or the weights
+    capsys.readouterr()
+    assert train(tmp_path, "--resume", "a") == 0
+    assert "model.safetensors: was" in capsys.readouterr().err
+    assert files.sha256(path) == whole
+    assert how != "link" or (tmp_path / "outside").read_bytes() == b"precious"
+
+
+@pytest.mark.parametrize("how", ["truncated", "flipped", "pickle", "emptied", "gone"])
+def test_damaged_records_are_refused_by_name(
+    tmp_path: Path, how: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rebuilt(tmp_path)
+    path = tmp_path / "train" / "a" / "records.jsonl"
+    if how == "gone":
+        path.unlink()
+    elif how == "emptied":
+        path.write_bytes(b"")
+    else:
+        damage(path, how)
+    assert train(tmp_path, "--resume", "a") == 2
+    assert "records.jsonl" in capsys.readouterr().err
+
+
+def test_records_after_the_checkpoint_are_cut_off_even_if_they_are_damaged(tmp_path: Path) -> None:
+    rebuilt(tmp_path)
+    path = tmp_path / "train" / "a" / "records.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole + b'{"kind": "epoch", "epo\x00\x00\n{}\nnull\n[')
+    assert train(tmp_path, "--resume", "a", "--quiet") == 0
+    assert path.read_bytes() == whole
+
+
+def test_damage_to_the_last_records_costs_the_steps_since_the_checkpoint_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(tmp_path, *PLAIN, "--epochs", "3", "--name", "whole", "--quiet") == 0
+    rebuilt(tmp_path)
+    path = tmp_path / "train" / "a" / "records.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:-1]) + lines[-1].replace(b"train_loss", b"train_lost"))
+    capsys.readouterr()
+    assert train(tmp_path, "--resume", "a") == 0
+    assert "records.jsonl" in capsys.readouterr().err
+    assert digest(tmp_path, "a") == digest(tmp_path, "whole")
+    assert [line["epoch"] for line in files.read_lines(path)] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("has_manifest", [True, False])
+def test_an_edited_config_is_not_accepted_over_old_state(
+    tmp_path: Path, has_manifest: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(tmp_path, *PLAIN, "--epochs", "1", "--name", "a", "--quiet") == 0
+    folder = tmp_path / "train" / "a"
+    files.write_json(folder / "config.json", {**files.read_json(folder / "config.json"), "seed": 5})
+    if not has_manifest:
+        (folder / "manifest.json").unlink()
+    assert train(tmp_path, "--resume", "a", "--epochs", "2") == 2
+    assert "config.json" in capsys.readouterr().err
+
+
+def test_a_finished_run_that_is_continued_and_stopped_after_a_new_best_can_be_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = [*PLAIN, "--set", "dropout=0", "--lr", "0.003", "--quiet"]
+    assert train(tmp_path, *words, "--epochs", "1", "--name", "a") == 0
+    first = digest(tmp_path, "a")
+
+    def die(*arguments: Any, **options: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("vitruvius.training.classifier.finish", die)
+        assert train(tmp_path, "--resume", "a", "--epochs", "6", "--quiet") == 130
+    assert digest(tmp_path, "a") != first
+    assert runs.check(tmp_path / "train" / "a") == []
+    assert main(["predict", "a", "--runs", str(tmp_path), "--quiet"]) == 0
+    damage(tmp_path / "train" / "a" / "model.safetensors", "flipped")
+    assert main(["predict", "a", "--runs", str(tmp_path), "--quiet"]) == 2
+
+
+def test_a_run_of_an_older_version_goes_on(tmp_path: Path) -> None:
+    """Its manifest, checkpoints and records carry none of the hashes that were added since."""
+    assert train(tmp_path, *PLAIN, "--epochs", "4", "--name", "whole", "--quiet") == 0
+    assert train(tmp_path, *PLAIN, "--epochs", "4", "--name", "a", "--time-limit", "1e-9", "--quiet") == 0
+    folder = tmp_path / "train" / "a"
+    for path in [folder / "manifest.json", *(folder / "state").glob("*.json")]:
+        fields = files.read_json(path)
+        old = {key: fields[key] for key in fields if key not in ("self", "beside")}
+        is_checkpoint = path.parent.name == "state"
+        files.write_json(path, {**old, "self": files.content_hash(old)} if is_checkpoint else old)
+    if (folder / "records.jsonl").exists():
+        lines = files.read_lines(folder / "records.jsonl")
+        (folder / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert train(tmp_path, "--resume", "a", "--time-limit", "1000", "--quiet") == 0
+    assert digest(tmp_path, "whole") == digest(tmp_path, "a")

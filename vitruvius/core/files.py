@@ -5,13 +5,50 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Collection, Mapping, Sequence
+import stat
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from vitruvius.core.errors import UserError, WorkFailed, reason
 
+T = TypeVar("T")
 JSON_LIMIT = 64 * 2**20  # larger JSON files are refused before they are read
+LINES_LIMIT = 256 * 2**20  # larger files of JSON lines are refused before they are read
+LINE_HASH = "hash"
+"""The key under which a JSON line carries the first 16 digits of its own SHA-256."""
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0)  # Windows has neither flag
+_NO_WAITING = getattr(os, "O_NONBLOCK", 0)
+
+
+def open_regular(path: Path, flags: int = os.O_RDONLY, follow: bool = False) -> int:
+    """Open a regular file; a link (unless `follow`), a FIFO, a device or a folder is an `OSError`.
+
+    Opening a FIFO would otherwise wait for its other end for ever, and a link in a run folder could point to
+    any file of the user's.
+    """
+    flags |= _NO_WAITING | getattr(os, "O_CLOEXEC", 0) | (0 if follow else _NO_LINKS)
+    if not follow and path.is_symlink():
+        raise OSError(0, "it is a link, and links are not followed here", str(path))
+    handle = os.open(path, flags, 0o666)
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        return handle
+    os.close(handle)
+    raise OSError(0, "it is not a regular file", str(path))
+
+
+def read(path: Path, limit: int, follow: bool = False) -> bytes:
+    """Read a regular file of at most `limit` bytes; its size is compared before anything is read."""
+    try:
+        with os.fdopen(open_regular(path, follow=follow), "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            content = file.read() if size <= limit else b""
+    except OSError as error:
+        raise UserError(f"{path}: {reason(error)}") from error
+    if size > limit:
+        raise UserError(f"{path}: at most {limit:,} bytes are read, it has {size:,}")
+    return content
 
 
 def write(path: Path, content: bytes | str) -> None:
@@ -20,15 +57,18 @@ def write(path: Path, content: bytes | str) -> None:
     After a crash at any instant the file holds the old or the new content, never a part.
     """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    data = content.encode() if isinstance(content, str) else content
     try:
-        with open(part, "wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
+        part.unlink(missing_ok=True)
+        with os.fdopen(open_regular(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(part, path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):  # on a disk that fails, this may fail too
+            part.unlink(missing_ok=True)
         why = f"{reason(error)}; what was there before is intact"
         raise WorkFailed(f"could not write {path}: {why}") from error
 
@@ -38,21 +78,54 @@ def write_json(path: Path, value: Any) -> None:
     write(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def read_json(path: Path, limit: int = JSON_LIMIT) -> Any:
+def read_json(path: Path, limit: int = JSON_LIMIT, follow: bool = True) -> Any:
     """Read a JSON file; a `UserError` says where it is broken."""
+    content = read(path, limit, follow)
     try:
-        with path.open("rb") as stream:
-            content = stream.read(limit + 1)  # a device has no size that could be asked for first
-        if len(content) > limit:
-            raise UserError(f"{path}: at most {limit:,} bytes of JSON are read, it has more")
-        return json.loads(content, parse_constant=_refuse_constant)
-    except OSError as error:
-        raise UserError(f"{path}: {reason(error)}") from error
+        value = json.loads(content, parse_constant=_refuse_constant)
+        if b"\\ud" in content.lower():  # the only way to write a lone surrogate, which no file can hold
+            json.dumps(value, ensure_ascii=False).encode()
+        return value
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise UserError(f"{path}: not JSON: {error.msg} in {where}") from error
-    except (UnicodeDecodeError, ValueError, RecursionError) as error:
+    except RecursionError as error:
+        raise UserError(f"{path}: not JSON: it is nested too deeply") from error
+    except UnicodeEncodeError as error:
+        raise UserError(f"{path}: not JSON: half of a surrogate pair is no character") from error
+    except ValueError as error:
         raise UserError(f"{path}: not JSON: {error}") from error
+
+
+def read_object(path: Path, what: str = "an object with fields", follow: bool = True) -> dict[str, Any]:
+    """Read a JSON file that holds an object; any other type is refused."""
+    value = read_json(path, follow=follow)
+    if not isinstance(value, dict):
+        raise UserError(f"{path}: {what} is needed, it holds {kind(value)}")
+    return value
+
+
+def read_as(path: Path, model: Callable[..., T]) -> T:
+    """Read a JSON file of a run into a typed model, without following links."""
+    return typed(path, model, read_object(path, follow=False))
+
+
+def typed(path: Path, model: Callable[..., T], fields: dict[str, Any]) -> T:
+    """Return a model of the fields of a file; their faults are said with its path."""
+    try:
+        return model(**fields)
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None
+
+
+def kind(value: Any) -> str:
+    """Return the word for the type of a JSON value.
+
+    >>> kind(None), kind([]), kind(True), kind(1.5)
+    ('null', 'a list', 'true or false', 'a number')
+    """
+    words = {type(None): "null", list: "a list", dict: "an object", str: "a text", bool: "true or false"}
+    return words.get(type(value), "a number")
 
 
 def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -64,36 +137,65 @@ def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
     return text.getvalue()
 
 
-def append_line(path: Path, value: Any) -> None:
-    """Append one JSON line and fsync it."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n"
+def append_line(path: Path, value: dict[str, Any]) -> bytes:
+    """Append one JSON object with its hash as a line, fsync it and return the line."""
+    line = hashed_line(value)
     try:
-        with open(path, "ab") as file:
-            file.write(text.encode())
+        is_new = not path.exists()
+        with os.fdopen(open_regular(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "ab") as file:
+            file.write(line)
             file.flush()
             os.fsync(file.fileno())
+        if is_new:
+            sync_folder(path.parent)
     except OSError as error:
         raise WorkFailed(f"could not write {path}: {reason(error)}; the lines before are intact") from error
+    return line
 
 
-def read_lines(path: Path) -> list[Any]:
+def hashed_line(value: dict[str, Any]) -> bytes:
+    """Return an object as a JSON line that ends with the object's own hash."""
+    hashed = {**value, LINE_HASH: content_hash(value)[:16]}
+    return (json.dumps(hashed, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
     """Read a file of JSON lines; an incomplete last line (a crash while appending) is cut off on disk too."""
-    if not path.exists():
+    if not os.path.lexists(path):
         return []
-    content = path.read_bytes()
+    content = read(path, LINES_LIMIT)
     whole = content[: content.rfind(b"\n") + 1]
     if len(whole) < len(content):
         write(path, whole)
+    return [parse_line(line, f"{path}: line {number}") for number, line in enumerate(whole.splitlines(), 1)]
+
+
+def parse_line(line: bytes, where: str) -> dict[str, Any]:
+    """Return the object of a JSON line after checking its hash; lines of older versions have none."""
     try:
-        return [json.loads(line) for line in whole.splitlines()]
-    except ValueError as error:
-        raise UserError(f"{path}: damaged: {error}") from error
+        value = json.loads(line, parse_constant=_refuse_constant)
+        if not isinstance(value, dict):
+            raise UserError(f"{where}: damaged: an object is needed, it holds {kind(value)}")
+        claimed = value.pop(LINE_HASH, None)
+        if claimed is not None and claimed != content_hash(value)[:16]:
+            raise UserError(f"{where}: damaged: its hash does not match")
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{where}: damaged: {error}") from error
+    return value
 
 
-def sha256(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with open(path, "rb") as file:
+def sha256(path: Path, follow: bool = True) -> str:
+    """Return the SHA-256 of a regular file."""
+    with os.fdopen(open_regular(path, follow=follow), "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def is_regular(path: Path) -> bool:
+    """Return whether a path is a regular file itself, not a link to one."""
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:
+        return False
 
 
 def content_hash(value: Any) -> str:
@@ -107,7 +209,7 @@ def content_hash(value: Any) -> str:
 
 def folder_hashes(folder: Path, skip: Collection[str] = ()) -> dict[str, str]:
     """Return the SHA-256 of every visible file directly in a folder."""
-    files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+    files = sorted(path for path in folder.iterdir() if is_regular(path) and not path.name.startswith("."))
     return {path.name: sha256(path) for path in files if path.name not in skip}
 
 
@@ -117,8 +219,8 @@ def tree_hash(folder: Path) -> str:
     return content_hash([[str(path.relative_to(folder)), s.st_size, s.st_mtime_ns] for path, s in listed])
 
 
-def _sync_folder(folder: Path) -> None:
-    """See a rename to the disk; Windows has no fsync of folders."""
+def sync_folder(folder: Path) -> None:
+    """Fsync a folder, so that a new or renamed entry survives a power loss; not possible on Windows."""
     if os.name == "nt":
         return
     handle = os.open(folder, os.O_RDONLY)

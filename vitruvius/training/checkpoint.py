@@ -1,30 +1,40 @@
 """Checkpoints: the whole state of a training in two files, verified by SHA-256; the last two are kept.
 
 `state/<step>.safetensors` holds weights, best weights, optimiser and RNG state; `state/<step>.json`, written
-last, holds the cursor and the checksum. A pair that does not verify is skipped. There is no pickle anywhere.
+last, holds the cursor, the checksum, and what the files beside it must be. A pair that does not verify is
+skipped. There is no pickle anywhere.
 """
 
 import hashlib
-import re
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
-from vitruvius.core import files
-from vitruvius.core.errors import UserError, WorkFailed
+from vitruvius.core import files, integrity
+from vitruvius.core.errors import UserError, WorkFailed, reason
+from vitruvius.core.integrity import Beside, Checkpoint
 from vitruvius.training import distributed
 from vitruvius.training.loop import Cursor, Job
 
 KEPT = 2  # checkpoints that stay on disk
+LARGEST = 2**40  # bytes of tensors that are read
 
 
-def write(folder: Path, job: Job, best: dict[str, Tensor]) -> None:
-    """Save the state of a job; called on every rank, written by rank 0."""
+class Restored(NamedTuple):
+    """What a checkpoint gave back beside the job's own state."""
+
+    best: dict[str, Tensor]  # weights of the best epoch; empty before the first
+    beside: Beside | None  # None without a checkpoint, or with one of an older version
+    faults: list[str]  # why newer checkpoints were skipped
+
+
+def write(folder: Path, job: Job, best: dict[str, Tensor], beside: Beside | None = None) -> None:
+    """Save the state of a job; called on every rank, written by rank 0, which says what is beside it."""
     rng = distributed.all_gather(torch.get_rng_state())
     if distributed.rank() != 0:
         return
@@ -36,50 +46,61 @@ def write(folder: Path, job: Job, best: dict[str, Tensor]) -> None:
     }
     if torch.cuda.is_available():
         tensors["rng.cuda"] = torch.cuda.get_rng_state()
-    folder.mkdir(exist_ok=True)
+    _make(folder)
     content = save({name: value.detach().contiguous() for name, value in tensors.items()})
     stem = f"{job.cursor.step:09d}-{job.cursor.epoch:05d}"
     files.write(folder / f"{stem}.safetensors", content)
-    described = {"cursor": asdict(job.cursor), "sha256": hashlib.sha256(content).hexdigest()}
-    files.write_json(folder / f"{stem}.json", {**described, "self": files.content_hash(described)})
-    for old in _stems(folder)[:-KEPT]:
-        (folder / f"{old}.json").unlink(missing_ok=True)
-        (folder / f"{old}.safetensors").unlink(missing_ok=True)
+    digest = hashlib.sha256(content).hexdigest()
+    described = Checkpoint(cursor=asdict(job.cursor), sha256=digest, beside=beside)
+    integrity.write_hashed(folder / f"{stem}.json", described.model_dump(mode="json"))
+    for old in integrity.checkpoints(folder)[:-KEPT]:
+        old.unlink(missing_ok=True)
+        old.with_suffix(".safetensors").unlink(missing_ok=True)
 
 
-def read(folder: Path, job: Job) -> tuple[dict[str, Tensor], list[str]]:
-    """Restore the newest checkpoint that verifies; return the best weights and the faults of newer ones."""
+def read(folder: Path, job: Job) -> Restored:
+    """Restore the newest checkpoint that verifies, as do the records beside it that it refers to."""
     faults: list[str] = []
-    for stem in reversed(_stems(folder)):
+    for path in reversed(integrity.checkpoints(folder)):
         try:
-            cursor, tensors = _verified(folder, stem)
+            described, tensors = _verified(path)
+            beside = described.beside
+            if beside and (
+                fault := integrity.records_fault(folder.parent / integrity.RECORDS, beside.records)
+            ):
+                raise UserError(fault)
+            cursor = Cursor(**described.cursor)  # type: ignore[arg-type]
+            return Restored(_restore(job, cursor, tensors), beside, faults)
         except UserError as error:
             faults.append(str(error))
-            continue
-        return _restore(job, cursor, tensors), faults
+        except (TypeError, KeyError, ValueError, RuntimeError) as error:
+            faults.append(f"{path}: not a checkpoint of this run: {error}")
     if faults:
-        raise UserError(f"no usable checkpoint: {'; '.join(faults)}")
-    return {}, []
+        raise UserError(f"no usable checkpoint: {'; '.join(dict.fromkeys(faults))}")
+    return Restored({}, None, [])
 
 
-def _stems(folder: Path) -> list[str]:
-    return sorted(path.stem for path in folder.glob("*.json") if re.fullmatch(r"\d{9}-\d{5}", path.stem))
+def _make(folder: Path) -> None:
+    """Make the folder of the checkpoints; a link or a file in its place is refused."""
+    if folder.is_symlink():
+        raise WorkFailed(f"{folder}: it is a link, and links are not followed here")
+    try:
+        folder.mkdir(exist_ok=True)
+        files.sync_folder(folder.parent)
+    except OSError as error:
+        raise WorkFailed(f"could not make {folder}: {reason(error)}") from error
 
 
-def _verified(folder: Path, stem: str) -> tuple[Cursor, dict[str, Tensor]]:
-    path = folder / f"{stem}.safetensors"
-    described = files.read_json(folder / f"{stem}.json")
-    claimed = described.pop("self", None) if isinstance(described, dict) else None
-    if claimed != files.content_hash(described):
-        raise UserError(f"{folder / stem}.json: its checksum does not match: the file is damaged")
-    if not path.is_file():
+def _verified(description: Path) -> tuple[Checkpoint, dict[str, Tensor]]:
+    described, path = integrity.read_checkpoint(description), description.with_suffix(".safetensors")
+    if not path.exists():
         raise UserError(f"{path}: is missing")
-    content = path.read_bytes()
-    if hashlib.sha256(content).hexdigest() != described["sha256"]:
+    content = files.read(path, LARGEST)
+    if hashlib.sha256(content).hexdigest() != described.sha256:
         raise UserError(f"{path}: its SHA-256 does not match: the file is damaged")
     try:
-        return Cursor(**described["cursor"]), load(content)
-    except (SafetensorError, TypeError, KeyError) as error:
+        return described, load(content)
+    except SafetensorError as error:
         raise UserError(f"{path}: not a checkpoint of this version: {error}") from error
 
 

@@ -49,7 +49,7 @@ def load_weights(net: ViT, source: str) -> None:
     """Load the weights of a run or a .safetensors file; the head stays if theirs has another shape."""
     path = Path(source)
     if path.suffix != ".safetensors":
-        path = runs.verify(runs.find(source), "model.safetensors")
+        path = runs.verify(runs.find(source, ("train", "pretrain", "*")), "model.safetensors")
     weights = layouts.read(path)
     head = weights.get("head.weight", weights.get("classifier.weight"))
     layouts.fill(net, weights, str(path), except_head=head is None or head.shape != net.head.weight.shape)

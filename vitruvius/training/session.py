@@ -1,5 +1,6 @@
 """A training in its run folder: resumed from its checkpoint, recorded, its best weights kept."""
 
+import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -9,9 +10,10 @@ from typing import Any, TypeVar
 from safetensors.torch import save
 from torch import Tensor
 
-from vitruvius.core import files, runs
+from vitruvius.core import files, integrity, runs
 from vitruvius.core.config import Flags, RunConfig
 from vitruvius.core.errors import UserError, VitruviusError
+from vitruvius.core.integrity import MODEL, Beside
 from vitruvius.core.records import Note, Record
 from vitruvius.core.runs import RunFolder
 from vitruvius.training import checkpoint, distributed, loop, results
@@ -44,48 +46,97 @@ def open_run(verb: str, config: C, flags: Flags) -> Iterator[tuple[RunFolder, C]
         yield folder, config
 
 
-def run_job(folder: RunFolder, job: Job, environment: Environment, allow_inexact: bool) -> Iterator[Record]:
-    """Train a job from its newest checkpoint, if any, to its end; keep state, records and best weights."""
+def run_job(
+    folder: RunFolder, job: Job, environment: Environment, allow_inexact: bool, keeps_model: bool = True
+) -> Iterator[Record]:
+    """Train a job from its newest checkpoint, if any, to its end; keep state, records and best weights.
+
+    Without `keeps_model` the best weights are in the checkpoints only, and model.safetensors is the caller's.
+    """
     inexact = _check_environment(folder, environment, allow_inexact)
     if inexact:
         yield Note(text=f"not the same to the bit as before: {inexact}", warning=True)
-    best, faults = checkpoint.read(folder.path("state"), job)
-    _save_into(folder, job, best)
-    for fault in faults:
-        yield Note(text=f"{fault}; the checkpoint before it is used", warning=True)
+    restored = checkpoint.read(folder.path("state"), job)
+    warnings = [*folder.repairs, *(f"{fault}; the checkpoint before it is used" for fault in restored.faults)]
+    if distributed.rank() == 0 and restored.beside and restored.beside.records != folder.kept():
+        folder.cut(restored.beside.records.bytes)
     epochs = _drop_later_records(folder, job.cursor.records)
+    best = restored.best
+    if keeps_model and best and distributed.rank() == 0:
+        warnings += _repair_model(folder, best)
+    _save_into(folder, job, best, environment, keeps_model)
+    for warning in warnings:
+        yield Note(text=warning, warning=True)
     for record in loop.run(job):
         if isinstance(record, Epoch) and distributed.rank() == 0:
             folder.keep(record)
             epochs.append(record)
-            files.write(folder.path("log.csv"), files.csv_text([epoch.row() for epoch in epochs]))
+            folder.write("log.csv", files.csv_text([epoch.row() for epoch in epochs]))
         yield record
     if not best:  # the time limit stopped the run within the first epoch
         job.keep_best(job)
+        if keeps_model and distributed.rank() == 0:
+            folder.write(MODEL, save(best))
     distributed.unwrap(job.model).load_state_dict(best)
 
 
-def _save_into(folder: RunFolder, job: Job, best: dict[str, Tensor]) -> None:
-    """Make the job write its checkpoints and its best weights into the folder."""
+def _save_into(
+    folder: RunFolder, job: Job, best: dict[str, Tensor], environment: Environment, keeps_model: bool
+) -> None:
+    """Make the job write its checkpoints and its best weights into the folder.
+
+    A checkpoint names the hash of model.safetensors and is written before it: killed in between, the file is
+    still the one that the checkpoint before names.
+    """
+    written = kept = _digest(best) if best and keeps_model else None
+    folder.kept()  # from here on counted, so that damage to the file is not recorded as its content
 
     def keep_best(job: Job) -> None:
+        nonlocal kept
         state = distributed.unwrap(job.model).state_dict()
         best.update({name: value.detach().clone() for name, value in state.items()})
-        if distributed.rank() == 0:
-            files.write(folder.path("model.safetensors"), save(best))
+        kept = _digest(best) if keeps_model and distributed.rank() == 0 else None
+
+    def write(job: Job) -> None:
+        nonlocal written
+        files_now: dict[str, Any] = {"config": folder.settings, "environment": environment}
+        beside = Beside(**files_now, records=folder.kept(), model=kept)
+        checkpoint.write(folder.path("state"), job, best, beside)
+        if kept != written:
+            folder.write(MODEL, save(best))
+            written = kept
 
     job.keep_best = keep_best
-    job.save = lambda job: checkpoint.write(folder.path("state"), job, best)
+    job.save = write
+
+
+def _repair_model(folder: RunFolder, best: dict[str, Tensor]) -> list[str]:
+    """Write model.safetensors again from the checkpoint if it differs; return what was wrong with it.
+
+    Nothing was, if the checkpoint before names it: the run was killed between checkpoint and weights.
+    """
+    path, content = folder.path(MODEL), save(best)
+    found = files.sha256(path, follow=False) if files.is_regular(path) else None
+    if found == hashlib.sha256(content).hexdigest():
+        return []
+    is_older = found in {known.model for known in integrity.beside(folder.folder)} and found is not None
+    folder.write(MODEL, content)
+    fault = "was damaged, changed or missing" if found else "was missing or not a regular file"
+    return [] if is_older else [f"{path}: {fault}; it was written again from the checkpoint"]
+
+
+def _digest(tensors: dict[str, Tensor]) -> str:
+    return hashlib.sha256(save(tensors)).hexdigest()
 
 
 def _check_environment(folder: RunFolder, environment: Environment, allow_inexact: bool) -> str:
     """Record the environment of a new run; on resume return the differences, or refuse them."""
-    manifest = folder.path("manifest.json")
-    if folder.is_new or not manifest.exists():
+    manifest = None if folder.is_new else integrity.read_manifest(folder.folder)
+    if manifest is None:
         if distributed.rank() == 0:
             folder.seal(environment)
         return ""
-    before = files.read_json(manifest)["environment"]
+    before = manifest.environment
     keys = [key for key in environment if before.get(key) != environment[key] and key != "inexact"]
     differing = "; ".join(f"{key} was {before.get(key)}, is {environment[key]}" for key in keys)
     if differing and not allow_inexact:
@@ -98,7 +149,12 @@ def _check_environment(folder: RunFolder, environment: Environment, allow_inexac
 def _drop_later_records(folder: RunFolder, last: int) -> list[Epoch]:
     """Return the epochs up to the checkpoint; remove later records, as these epochs are trained again."""
     lines = folder.records()
-    known = [line for line in lines if line["epoch"] <= last]
-    if distributed.rank() == 0 and len(known) < len(lines):
-        folder.rewrite(known)
-    return results.epochs(known)
+    try:
+        known = [line for line in lines if line["epoch"] <= last]
+        if distributed.rank() == 0 and len(known) < len(lines):
+            folder.rewrite(known)
+        return results.epochs(known)
+    except (KeyError, TypeError, UserError) as error:
+        raise UserError(
+            f"{folder.path(integrity.RECORDS)}: not the records of a training: {error}"
+        ) from error

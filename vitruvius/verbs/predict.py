@@ -72,6 +72,8 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     from vitruvius.render import figures
     from vitruvius.training import predictor, report
 
+    if flags.resume is not None and not config.run:
+        config = runs.recorded(runs.find(flags.resume, "predict", flags.runs), Config)
     if not config.run:
         usage = "vitruvius predict RUN IMAGE... (RUN is a name below runs/train, or a folder)"
         raise UserError(f"which run? {usage}")

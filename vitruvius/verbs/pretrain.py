@@ -50,7 +50,9 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
             before = evaluate.measure_epoch(grid, 0, evaluator)
             folder.keep(before)
             yield before
-        for record in session.run_job(folder, job, environment, flags.allow_inexact):
+        # model.safetensors holds the encoders, written at the end: the checkpoints have the rest.
+        work = session.run_job(folder, job, environment, flags.allow_inexact, keeps_model=False)
+        for record in work:
             if isinstance(record, Epoch):
                 # Kept before the epoch's checkpoint is written: a crash in a probe repeats the epoch.
                 record = evaluate.measure_epoch(grid, record.epoch, evaluator)

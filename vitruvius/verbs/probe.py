@@ -27,12 +27,20 @@ class Config(config.RunConfig, DataChoice, ProbeChoice, Threads):
     """A data set; default: that of the run, else mnist."""
 
 
+class RunData(DataChoice):
+    """The data of a run, as its config.json names them."""
+
+    seed: int
+
+
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Fit a probe to each kind of features and measure its accuracy."""
     from vitruvius.pretraining import features, pca, probe, report
     from vitruvius.render import figures
     from vitruvius.training import device
 
+    if flags.resume is not None and not config.source:
+        config = runs.recorded(runs.find(flags.resume, "probe", flags.runs), Config)
     if not config.source:
         raise UserError("which features? vitruvius probe RUN, raw, pca:K or untrained:ARCH")
     config, source, seed = _with_data_of_run(config, flags)
@@ -60,13 +68,16 @@ def _with_data_of_run(config: Config, flags: Flags) -> tuple[Config, Path | None
     """Return the config with the run's data where none are named, the run's folder and the data's seed."""
     if config.source == "raw" or config.source.startswith(("pca:", "untrained:")):
         return config.model_copy(update={"data": config.data or "mnist"}), None, config.seed
-    folder = runs.find(config.source, runs=flags.runs)
-    recorded = files.read_json(folder / "config.json")
-    if config.data not in ("", recorded["data"]):
+    folder = runs.find(config.source, ("train", "pretrain", "*"), flags.runs)
+    path = runs.verify(folder, "config.json")
+    recorded = files.read_object(path, follow=False)
+    of_run = files.typed(
+        path, RunData, {key: recorded[key] for key in RunData.model_fields if key in recorded}
+    )
+    if config.data not in ("", of_run.data):
         return config, folder, config.seed
-    left_out = [key for key in ("data", "data_dir", "validation") if getattr(config, key) in ("", None)]
-    of_run = DataChoice(**{key: recorded.get(key) for key in left_out}).model_dump(include=set(left_out))
-    return config.model_copy(update=of_run), folder, recorded["seed"]
+    left_out = {key for key in ("data", "data_dir", "validation") if getattr(config, key) in ("", None)}
+    return config.model_copy(update=of_run.model_dump(include=left_out)), folder, of_run.seed
 
 
 def _load(config: Config, seed: int) -> Dataset:
