@@ -1,5 +1,6 @@
 """The training loop: parts of a batch equal the whole, the order depends on (seed, epoch), faults stop it."""
 
+import itertools
 import math
 
 import pytest
@@ -120,3 +121,16 @@ def test_the_best_epoch_is_the_one_with_the_highest_validation_accuracy() -> Non
     records = [record for record in loop.run(work) if isinstance(record, Epoch)]
     accuracies = [record.val_accuracy for record in records]
     assert kept[-1] == accuracies.index(max(accuracies)) + 1  # type: ignore[type-var]
+
+
+def test_a_time_limit_counts_this_start_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = itertools.count()
+    monkeypatch.setattr(loop.time, "perf_counter", lambda: float(next(ticks)))
+    work = job(epochs=1, time_limit=40.0)
+    work.cursor.seconds = 1000.0  # spent by earlier starts
+    assert [record.epoch for record in loop.run(work) if isinstance(record, Epoch)] == [1]
+    assert work.cursor.seconds > 1000
+    late = job(epochs=1, time_limit=3.0)
+    late.cursor.seconds = 1000.0
+    assert not [record for record in loop.run(late) if isinstance(record, Epoch)]
+    assert 1003 <= late.cursor.seconds < 1010
