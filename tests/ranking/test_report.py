@@ -98,8 +98,8 @@ def test_without_accuracies_sizes_are_compared_and_with_several_columns_each_has
     assert "What the scores count (too few accuracies are known to judge them)" in blank
     assert "compared" not in blank.replace("not known", "")
     several = render.plain(result("a_acc", "b_acc").view())
-    assert "What the scores are worth for a_acc (60 accuracies)" in several
-    assert "What the scores are worth for b_acc (60 accuracies)" in several
+    assert "What the scores are worth for a_acc (data not named), 60 networks" in several
+    assert "What the scores are worth for b_acc (data not named), 60 networks" in several
 
 
 def test_one_seed_names_no_winner() -> None:

@@ -1,6 +1,5 @@
 """What a training says is true: test images, warm-up, splits, starting weights, refusals."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +8,10 @@ import pytest
 import torch
 from PIL import Image
 
+from vitruvius import datasets
 from vitruvius.cli import main
 from vitruvius.core import files
+from vitruvius.core.errors import UserError
 from vitruvius.training import evaluate
 
 TOY = f"{Path(__file__).parent / 'killing.py'}:toy"
@@ -160,3 +161,116 @@ def test_a_warm_up_that_does_not_fit_is_said_and_recorded(
     assert "5 (of 1000, which did not fit)" in card(tmp_path)
     assert train(tmp_path, *words[:-1], "b", "--warmup", "5") == 0
     assert "does not fit" not in capsys.readouterr().err
+
+
+def trained_on_folder(root: Path, name: str, *words: str) -> int:
+    if not (root / "photos").exists():
+        pictures(root / "photos", 20)
+    data = ["--data", f"{root / 'photos'}@8"]
+    return train(root, *data, *SMALL, *RECIPE, "--epochs", "1", "--name", name, *words)
+
+
+def config(root: Path, name: str) -> dict[str, Any]:
+    found = files.read_json(root / "runs" / "train" / name / "config.json")
+    assert isinstance(found, dict)
+    return found
+
+
+def test_the_seed_of_a_training_changes_no_split_and_init_warns_of_images_seen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert trained_on_folder(tmp_path, "a", "--seed", "1") == 0
+    assert config(tmp_path, "a")["data"] == f"folder:{tmp_path / 'photos'}@8"  # a path means its folder
+    assert config(tmp_path, "a")["split_seed"] == 0
+    source = str(tmp_path / "runs" / "train" / "a")
+    capsys.readouterr()
+    assert trained_on_folder(tmp_path, "b", "--seed", "2", "--init", source) == 0
+    assert "were training images" not in capsys.readouterr().err
+    assert trained_on_folder(tmp_path, "c", "--split-seed", "5", "--init", source) == 0
+    warning = capsys.readouterr().err
+    first, second = (datasets.get(f"folder:{tmp_path / 'photos'}@8", seed=seed) for seed in (0, 5))
+    seen = sum(any(torch.equal(image, other) for other in first.train.x) for image in second.test.x)
+    assert seen > 0
+    assert f"{seen} of the 4 test images were training images of {source}" in warning
+    # a chain is followed: b started from a, and c's test images were a's training images
+    chain = str(tmp_path / "runs" / "train" / "b")
+    assert trained_on_folder(tmp_path, "d", "--split-seed", "5", "--init", chain) == 0
+    warned = capsys.readouterr().err
+    assert f"training images of {source}" in warned
+    assert f"training images of {chain}" in warned
+
+
+def test_a_run_of_an_older_version_keeps_its_split_on_resume(tmp_path: Path) -> None:
+    assert trained_on_folder(tmp_path, "a", "--seed", "7", "--split-seed", "7") == 0
+    path = tmp_path / "runs" / "train" / "a" / "config.json"
+    older = {key: value for key, value in files.read_json(path).items() if key != "split_seed"}
+    files.write_json(path, older)
+    assert train(tmp_path, "--resume", "a", "--split-seed", "0", "--quiet") == 2
+    assert train(tmp_path, "--resume", "a", "--epochs", "2", "--quiet") == 0
+    assert config(tmp_path, "a")["split_seed"] == 7
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--set", "heads=4"], "its network has heads (layer 1) 2, this one 4; --set heads=2 would fit"),
+        (["--set", "patch=2"], "its network has patch 4, this one 2"),
+        (["--set", "depth=2"], "its network has depth 1, this one 2"),
+    ],
+)
+def test_weights_of_another_network_are_refused_and_the_name_stays_free(
+    tmp_path: Path, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(tmp_path, *PLAIN, "--epochs", "1", "--name", "a", "--quiet") == 0
+    source = str(tmp_path / "runs" / "train" / "a")
+    capsys.readouterr()
+    assert train(tmp_path, *PLAIN, *words, "--init", source, "--name", "b") == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "runs" / "train" / "b").exists()
+
+
+def test_what_changes_between_two_networks_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(tmp_path, *PLAIN, "--epochs", "1", "--name", "a", "--quiet") == 0
+    source = str(tmp_path / "runs" / "train" / "a")
+    words = ["--epochs", "1", "--init", source]
+    capsys.readouterr()
+    assert train(tmp_path, *PLAIN, *words, "--set", "classes=3", "--name", "b") == 0
+    replaced = "its head is replaced by an untrained one: it tells 2 classes apart, this network 3"
+    assert replaced in capsys.readouterr().err
+    assert trained_on_folder(tmp_path, "c", "--init", source, "--set", "pooling=mean") == 0
+    told = capsys.readouterr().err
+    assert "its head is kept, but was trained for left, right, not for bright, dark" in told
+    assert "its pooling was cls, here it is mean" in told
+    assert train(tmp_path, *PLAIN, *words, "--name", "d") == 0
+    assert "--init" not in capsys.readouterr().err
+
+
+def test_fewer_epochs_than_are_done_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert train(tmp_path, *PLAIN, "--epochs", "3", "--name", "a", "--quiet") == 0
+    assert train(tmp_path, "--resume", "a", "--epochs", "2") == 2
+    assert "--resume a --epochs 2: 3 are done; ask for 3 or more" in capsys.readouterr().err
+    assert config(tmp_path, "a")["epochs"] == 3
+
+
+def test_a_refusal_in_the_first_step_leaves_the_name_free(tmp_path: Path) -> None:
+    (tmp_path / "own_bare.py").write_text("def bare(model, batch, generator):\n    return batch.z\n")
+    words = [*PLAIN, "--epochs", "1", "--name", "a", "--quiet"]
+    assert train(tmp_path, *words, "--objective", f"{tmp_path / 'own_bare.py'}:bare") == 2
+    assert train(tmp_path, *words) == 0
+    assert train(tmp_path, *words) == 2  # a run that has done something keeps its name
+
+
+def test_errors_name_the_cure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert trained_on_folder(tmp_path, "a", "--set", "patch=3") == 2
+    assert (
+        "patch 3 does not divide image 8: 2 and 4 do; choose with --set patch=SIDE" in capsys.readouterr().err
+    )
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match="no dataset 'photos': a folder of that name is here: folder:photos"):
+        datasets.get("photos")
+    assert train(tmp_path, "--data", "photo") == 2
+    assert "a folder of images by its path" in capsys.readouterr().err

@@ -87,11 +87,15 @@ def opened(verb: str, config: C, flags: Flags) -> Iterator[tuple[RunFolder, C]]:
         raise UserError(f"cannot make the run folder {folder}: {reason(error)}") from error
     with _locked(folder):
         run = RunFolder(folder, is_new)
-        if is_new:
-            run.write_config(config)
-        else:
-            config = _resumed(folder, config)
-        yield run, config
+        if not is_new:
+            yield run, _resumed(folder, config)
+            return
+        run.write_config(config)
+        try:
+            yield run, config
+        except UserError:
+            _free_name(folder)
+            raise
 
 
 def find(text: str, verb: str | None = None, runs: str = "runs") -> Path:
@@ -129,7 +133,8 @@ def environment(packages: tuple[str, ...] = ("torch", "numpy", "safetensors"), *
 
 def _resumed(folder: Path, asked: C) -> C:
     """Return the recorded config with the changeable fields that were given; refuse other changes by name."""
-    recorded, defaults = files.read_json(folder / "config.json"), type(asked)().model_dump(mode="json")
+    recorded = asked.read_older(files.read_json(folder / "config.json"))
+    defaults = type(asked)().model_dump(mode="json")
     wanted = asked.model_dump(mode="json", include=asked.model_fields_set)
     before = {key: recorded.get(key, defaults[key]) for key in wanted}
     refused = [key for key in changed(before, wanted) if key not in asked.changeable]
@@ -138,6 +143,13 @@ def _resumed(folder: Path, asked: C) -> C:
         free = f"; only {', '.join(asked.changeable)} may differ" if asked.changeable else ""
         raise UserError(f"--resume {folder.name} cannot change {pairs}{free}")
     return type(asked)(**recorded | {key: wanted[key] for key in asked.changeable if key in wanted})
+
+
+def _free_name(folder: Path) -> None:
+    """Remove the config of a run that was refused before it had done anything, so that its name is free."""
+    if not any((folder / name).exists() for name in ("records.jsonl", "result.json", "state")):
+        for name in ("manifest.json", "config.json"):
+            (folder / name).unlink(missing_ok=True)
 
 
 def _check_name(name: str) -> None:

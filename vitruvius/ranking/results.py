@@ -158,8 +158,9 @@ def networks(result: Result, shown: Sequence[str], most: int) -> Table:
         return row.rank[first], row.name, row.params, row.macs, row.depth, row.width, *accuracy, *means
 
     sizes = ("place", "network", "parameters", "MACs", "depth", "width")
-    columns = (*sizes, *[result.accuracy_name(ONLY)] * with_accuracy, *shown)
-    title, shown_rows = f"{len(rows)} networks by {first}", tuple(map(cells, rows[:most]))
+    columns = (*sizes, *["accuracy"] * with_accuracy, *shown)
+    title = f"{len(rows)} networks by {first}{f', with {result.accuracy_name(ONLY)}' * with_accuracy}"
+    shown_rows = tuple(map(cells, rows[:most]))
     note = f"{len(rows) - most:,} more in scores.csv" if len(rows) > most else ""
     return Table(title=title, columns=columns, rows=shown_rows, note=note)
 
@@ -176,7 +177,7 @@ def evaluations(accuracy: str, evaluation: Mapping[str, Evaluation]) -> Table:
         else:
             rows.append((name, params, depth, seeds))
     if count:
-        title = f"What the scores are worth for {accuracy} ({count} networks)"
+        title = f"What the scores are worth for {accuracy}, {count} networks"
         names = ("score", "tau [95 %]", "rho", "within size, pairs", "params", "seeds", "regret 1 / 5")
         return Table(title=title, columns=names, rows=tuple(rows))
     columns = ("score", "tau with params", "with depth", "between seeds")

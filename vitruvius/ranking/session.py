@@ -37,7 +37,7 @@ def continue_named(config: Config, flags: Flags) -> Flags:
     folder = Path(flags.runs) / "rank" / (flags.name or "")
     if flags.resume is not None or flags.name is None or not (folder / "config.json").is_file():
         return flags
-    before, now = files.read_json(folder / "config.json"), config.model_dump(mode="json")
+    before, now = config.read_older(files.read_json(folder / "config.json")), config.model_dump(mode="json")
     fields = [field for field in changed(before, now) if field not in config.changeable]
     if fields:
         pairs = "; ".join(f"{field} was {before.get(field)!r}, now {now.get(field)!r}" for field in fields)
@@ -78,7 +78,7 @@ def prepare(config: Config) -> Prepared:
         tables.measured_on(table, column)
     _noise_ceiling(config)
     proxies = score.locate_proxies(config.proxies)
-    data = config.load(config.seed)
+    data = config.load()
     require_classes(data)
     networks = candidates.networks(config.archs, data, config.batch)
     seeds = range(config.seed, config.seed + config.seeds)
@@ -125,7 +125,7 @@ def finish(
         best={proxy: verdict.best(prepared.names, rows) for proxy, rows in table.items()},
         noise_ceiling=_noise_ceiling(config) if shown else None,
         data=prepared.data,
-        measured_on=named if len(named) > 1 else {ONLY: value for value in named.values()},
+        measured_on=named if len(named) > 1 else dict(zip([ONLY], named.values(), strict=False)),
         measured_elsewhere=elsewhere,
         seconds=round(time.monotonic() - began, 2),
         run=str(folder.folder),

@@ -18,7 +18,7 @@ from vitruvius.core.runs import RunFolder
 from vitruvius.datasets import Dataset
 from vitruvius.nn.vit import build
 from vitruvius.objectives import Batch, Loss
-from vitruvius.training import device, distributed, evaluate, predictor, report, results
+from vitruvius.training import device, distributed, evaluate, init, report, results
 from vitruvius.training.batches import batches_of, require_classes
 from vitruvius.training.loop import Job, Measure
 from vitruvius.training.recipe import Augment, ClassifierSettings
@@ -29,9 +29,12 @@ def prepare(settings: ClassifierSettings) -> tuple[Dataset, Arch]:
     """Load the data and choose the network for them; refuse, before anything is trained, what cannot work."""
     _measure(settings)
     optimisers.get(settings.optimiser)
-    data = settings.load(settings.seed)
+    data = settings.load()
     require_classes(data)
-    return data, settings.resolve(data, batch=-(-settings.batch // settings.accumulate))
+    arch = settings.resolve(data, batch=-(-settings.batch // settings.accumulate))
+    if settings.init:
+        init.refuse_misfit(settings.init, arch)
+    return data, arch
 
 
 def describe(settings: ClassifierSettings, data: Dataset, arch: Arch) -> Iterator[Note]:
@@ -45,6 +48,7 @@ def describe(settings: ClassifierSettings, data: Dataset, arch: Arch) -> Iterato
     if fits < settings.warmup:
         why = f"a warm-up of {settings.warmup:,} steps does not fit into {settings.steps(len(data.train)):,}"
         yield Note(text=f"{why}: it takes {fits:,}, half of them", warning=True)
+    yield from init.notes(settings, data, arch)
     if settings.compile == "off" and device.compiler() is None:
         yield Note(text="no C++ compiler found: training runs without torch.compile")
 
@@ -55,7 +59,7 @@ def job(settings: ClassifierSettings, data: Dataset, arch: Arch, where: torch.de
     dtype = torch.float64 if precision is torch.float64 else torch.float32
     net = build(arch, settings.seed)
     if settings.init:
-        predictor.load_weights(net, settings.init)
+        init.fill(net, init.read(settings.init))
     model = distributed.wrap(net.to(where, dtype)).train()
     measure, compiled = _measure(settings), None
     if settings.compile == "on":

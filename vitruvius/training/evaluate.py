@@ -1,4 +1,4 @@
-"""The test score of a classifier: measured when a run ends as planned, every reading of the test images counted.
+"""The test score of a classifier: measured when a run ends as planned, and every reading is counted.
 
 `test.json` keeps what was measured for which weights, so that a run which is resumed after its end shows its
 score again without another look at the test images.

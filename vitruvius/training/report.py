@@ -21,7 +21,7 @@ Pixel = tuple[float, ...]  # red, green and blue in 0..1
 def write(
     folder: RunFolder, settings: ClassifierSettings, data: Dataset, result: Result, test: TestScore | None
 ) -> None:
-    """Write report.html, the model card README.md and pictures of what there is: curves.png, confusion.png."""
+    """Write report.html, the model card README.md and, if there is something to draw, the two pictures."""
     epochs = results.epochs(folder.records())
     drawn: dict[str, Block | None] = {
         "curves.png": curves(epochs) if epochs else None,

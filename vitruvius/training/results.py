@@ -59,7 +59,7 @@ class TestScore(Strict):
 
 
 class Reading(Strict):
-    """One look at the test images: after how many epochs, with which weights (their SHA-256), what was found."""
+    """One look at the test images: after how many epochs, with which weights (SHA-256), what was found."""
 
     epochs: int
     weights: str
