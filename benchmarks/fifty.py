@@ -168,7 +168,7 @@ def table() -> dict[str, Any]:
     }
     pairs = [tuple(row["accuracies"]) for row in complete]
     noise = noise_ceiling(pairs, [row["params"] for row in complete]).model_dump() if len(pairs) > 2 else None
-    return {"about": about, "noise_ceiling": noise, "archs": rows}
+    return {"about": about, "data": "fashion_mnist", "noise_ceiling": noise, "archs": rows}
 
 
 def _seed(line: dict[str, Any]) -> int:

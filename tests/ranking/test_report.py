@@ -95,11 +95,11 @@ def test_the_terminal_shows_everything_within_100_columns() -> None:
 
 def test_without_accuracies_sizes_are_compared_and_with_several_columns_each_has_its_table() -> None:
     blank = render.plain(result(known=False).view())
-    assert "What the scores count (accuracies are not known)" in blank
+    assert "What the scores count (too few accuracies are known to judge them)" in blank
     assert "compared" not in blank.replace("not known", "")
     several = render.plain(result("a_acc", "b_acc").view())
-    assert "What the scores are worth for a_acc (60 accuracies)" in several
-    assert "What the scores are worth for b_acc (60 accuracies)" in several
+    assert "What the scores are worth for a_acc (data not named), 60 networks" in several
+    assert "What the scores are worth for b_acc (data not named), 60 networks" in several
 
 
 def test_one_seed_names_no_winner() -> None:
@@ -114,9 +114,9 @@ def test_networks_that_share_the_first_rank_are_all_named() -> None:
     assert "network0, network1 are first, but" in results.winner(Result(**found), "head_confidence")
 
 
-def test_a_column_of_too_few_accuracies_keeps_its_name() -> None:
+def test_too_few_accuracies_judge_nothing_and_are_said_to() -> None:
     blank = result(known=False).evaluation[""]
-    assert "(too few accuracies of c_acc are known)" in render.plain([results.evaluations("c_acc", blank)])
+    assert "too few accuracies are known" in render.plain([results.evaluations("c_acc", blank)])
 
 
 def test_the_csv_has_a_line_per_network() -> None:
@@ -138,7 +138,7 @@ def test_a_scatter_has_tau_in_its_title_and_leaves_failures_out() -> None:
     panels = report.panels(result("a_acc", "b_acc"), "b_acc")
     assert len(panels.figures) == len(PROXIES)
     assert isinstance(panels.figures[0], Scatter)
-    assert panels.figures[0].y_label == "b_acc in %"
+    assert panels.figures[0].y_label == "b_acc (data not named), in %"
 
 
 def test_the_page_sorts_by_a_chosen_score_and_fetches_nothing() -> None:
@@ -171,3 +171,25 @@ def test_what_spans_decades_has_a_log_axis() -> None:
     assert (figure.log_x, figure.log_y) == (False, False)
     small["scores"]["macs"]["mean"], large["scores"]["macs"]["mean"] = 0.0, 1e6
     assert not report.scatter(Result(**found), "", "macs").log_x
+
+
+def test_accuracies_are_named_with_their_data_in_table_picture_and_report() -> None:
+    found = Result(**as_json() | {"measured_on": "fashion_mnist"})
+    assert Result(**found.model_dump(mode="json")) == found
+    assert render.plain(found.view()).count("accuracy on fashion_mnist") == 2
+    assert report.scatter(found, "", "macs").y_label == "accuracy on fashion_mnist, in %"
+    assert report.page(found).count("accuracy on fashion_mnist") >= 3
+
+
+def test_accuracies_of_other_data_leave_no_column_and_no_verdict() -> None:
+    found = Result(
+        **as_json(known=False) | {"measured_elsewhere": ["fashion_mnist"], "data": "folder:mine@32"}
+    )
+    shown, page = render.plain(found.view()), report.page(found)
+    sentence = "accuracies were measured on fashion_mnist, not on folder:mine@32: they are not shown"
+    assert sentence in shown
+    assert sentence in page
+    assert "accuracy on" not in shown
+    assert "verdict" not in page
+    assert "accuracy" not in report.scores_csv(found).splitlines()[0].split(",")
+    assert report.scatter(found, "", "macs").y_label == "parameters"

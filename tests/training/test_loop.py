@@ -1,5 +1,6 @@
 """The training loop: parts of a batch equal the whole, the order depends on (seed, epoch), faults stop it."""
 
+import itertools
 import math
 
 import pytest
@@ -134,3 +135,16 @@ def test_clipping_has_the_bits_of_torch(share: float) -> None:
     assert loop._clip(ours, limit) == float(expected)
     assert all(torch.equal(a.grad, b.grad) for a, b in zip(ours[:3], theirs[:3], strict=True))  # type: ignore[arg-type]
     assert ours[3].grad is None
+
+
+def test_a_time_limit_counts_this_start_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = itertools.count()
+    monkeypatch.setattr(loop.time, "perf_counter", lambda: float(next(ticks)))
+    work = job(epochs=1, time_limit=40.0)
+    work.cursor.seconds = 1000.0  # spent by earlier starts
+    assert [record.epoch for record in loop.run(work) if isinstance(record, Epoch)] == [1]
+    assert work.cursor.seconds > 1000
+    late = job(epochs=1, time_limit=3.0)
+    late.cursor.seconds = 1000.0
+    assert not [record for record in loop.run(late) if isinstance(record, Epoch)]
+    assert 1003 <= late.cursor.seconds < 1010

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vitruvius.training.recipe import learning_rate
+from vitruvius.training.recipe import Recipe, learning_rate
 
 
 def test_it_rises_linearly_to_the_peak_and_falls_towards_zero() -> None:
@@ -24,3 +24,13 @@ def test_short_runs_have_positive_rates(total: int) -> None:
 
 def test_without_an_end_the_rate_stays_at_its_peak() -> None:
     assert [learning_rate(step, 1.0, 2, None) for step in (1, 2, 3, 10**6)] == [0.5, 1.0, 1.0, 1.0]
+
+
+def test_the_warm_up_that_is_told_is_the_one_that_is_taken() -> None:
+    for epochs, samples, warmup in ((2, 70, 3), (2, 70, 1000), (1, 1, 5)):
+        recipe = Recipe(epochs=epochs, batch=16, warmup=warmup)
+        total = recipe.steps(samples)
+        rates = [learning_rate(step, 1.0, warmup, total) for step in range(1, total + 1)]
+        rising = next((step for step, rate in enumerate(rates, 1) if rate == 1.0), 0)
+        assert recipe.warmup_steps(samples) == (rising if warmup <= total // 2 else total // 2)
+    assert Recipe(epochs=1, warmup=1000, schedule="constant").warmup_steps(10) == 1000

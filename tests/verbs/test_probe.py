@@ -82,7 +82,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "dropout=0",
     ]
     quick = ["--epochs", "1", "--threads", "1", "--runs", str(root), "--quiet"]
-    assert main(["pretrain", *vectors, "--seed", "3", *quick, "--name", "grid"]) == 0
+    assert main(["pretrain", *vectors, "--seed", "3", "--split-seed", "3", *quick, "--name", "grid"]) == 0
     assert main(["pretrain", "--model", "vit", *small, *quick, "--name", "masked"]) == 0
     assert main(["train", *small, *quick, "--name", "classifier"]) == 0
     torch.set_num_threads(threads)
@@ -146,9 +146,10 @@ def test_a_run_may_have_any_name(root: Path, capsys: pytest.CaptureFixture[str])
 def test_the_data_of_a_run_are_drawn_as_it_drew_them_also_when_they_are_named(root: Path) -> None:
     data = f"{root / 'own.py'}:two"
     for given in ({}, {"data": data}, {"data": data, "validation": 0}):
-        config, _, seed = verb._with_data_of_run(verb.Config(source="grid", **given), Flags(runs=str(root)))
-        assert (config.data, seed, config.validation) == (data, 3, given.get("validation"))
-    assert verb._with_data_of_run(verb.Config(source="grid", data="synthetic"), Flags(runs=str(root)))[2] == 0
+        config, _ = verb._with_data_of_run(verb.Config(source="grid", **given), Flags(runs=str(root)))
+        assert (config.data, config.split_seed, config.validation) == (data, 3, given.get("validation"))
+    other, _ = verb._with_data_of_run(verb.Config(source="grid", data="synthetic"), Flags(runs=str(root)))
+    assert other.split_seed == 0
 
 
 @pytest.mark.parametrize("method", ["lbfgs", "adam", "knn"])

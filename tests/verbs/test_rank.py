@@ -160,6 +160,35 @@ def names() -> list[str]:
     return [str(net["name"]) for net in NETS]
 
 
+@pytest.mark.parametrize(
+    ("measured_on", "asked", "shown"),
+    [
+        ("noise:1x8x8/10", None, "accuracy on noise:1x8x8/10"),
+        ("fashion_mnist", None, None),
+        ({"accuracy": "fashion_mnist"}, None, None),
+        ("fashion_mnist", "accuracy", "accuracy on fashion_mnist"),
+        (None, None, "accuracy (data not named)"),
+    ],
+)
+def test_accuracies_are_shown_for_the_data_they_were_measured_on(
+    folder: Path, measured_on: Any, asked: str | None, shown: str | None
+) -> None:
+    rows = json.loads(Path("nets.json").read_text())
+    Path("nets.json").write_text(json.dumps({"archs": rows, "data": measured_on}))
+    result = ranked(accuracy=asked, proxies="params", seeds=1)
+    assert all((row.accuracy[""] is None) == (shown is None) for row in result.archs)
+    assert all((found.archs == 0) == (shown is None) for found in result.evaluation[""].values())
+    assert result.measured_elsewhere == (("fashion_mnist",) if shown is None else ())
+    assert shown is None or result.accuracy_name("") == shown
+
+
+def test_the_fifty_are_judged_on_every_part_of_fashion_mnist() -> None:
+    for part, data in (("any", "fashion_mnist"), ("mini", "fashion_mnist (mini)")):
+        shown, elsewhere = session._columns_for(Config(data=f"fashion_mnist:{part}"), data)
+        assert (list(shown), elsewhere) == (["accuracy"], ())
+    assert session._columns_for(Config(data="folder:mine"), "folder:mine@28") == ({}, ("fashion_mnist",))
+
+
 def test_processes_give_the_identical_table(folder: Path) -> None:
     assert reproducible(ranked()) == reproducible(ranked(Flags(name="b"), spread="processes", workers=2))
     here, apart = ([{**line, "timing": 0} for line in lines(name)] for name in "ab")
@@ -248,12 +277,14 @@ def test_a_bad_request_leaves_no_folder(folder: Path) -> None:
             "entry 1: patch 4 does not divide image 6; noise:1x6x6/10 has images of 1x6x6",
         ),
     ]
+    files.write_json(Path("odd.json"), {"archs": [{**NETS[0], "accuracy": 0.9}], "data": 3})
     files.write_json(Path("percent.json"), [{**NETS[0], "accuracy": 0.9}, {**NETS[1], "accuracy": 85.0}])
     huge = {"patch": 4, "depth": 64, "width": 2**17}
     files.write_json(Path("huge.json"), [NETS[0], {"name": "big", "arch": huge}])
     files.write_json(Path("ceiling.json"), {"archs": NETS[:3], "noise_ceiling": {"a": 1}})
     Path("mine.py").write_text("size = 3")
     bad += [
+        ({"archs": "odd.json"}, "data: must be the name of a data set"),
         ({"archs": "percent.json"}, "entry 2: accuracy: 85.0 is not an accuracy (a fraction)"),
         ({"archs": "huge.json"}, "entry 2, big: a network of"),
         ({"archs": "ceiling.json"}, "ceiling.json: noise_ceiling: "),

@@ -68,7 +68,9 @@ class Arch(Strict):
     @model_validator(mode="after")
     def _is_possible(self) -> Self:
         if self.image % self.patch:
-            raise ValueError(f"patch {self.patch} does not divide image {self.image}")
+            raise ValueError(
+                f"patch {self.patch} does not divide image {self.image}: {self._patches_that_do()}"
+            )
         if self.pooling == "cls" and not self.class_token:
             raise ValueError("pooling 'cls' needs class_token true; without one choose pooling 'mean'")
         if self.kernel not in members("kernels"):
@@ -104,6 +106,12 @@ class Arch(Strict):
     def with_fields(self, **fields: Any) -> "Arch":
         """Return a copy with some fields changed, validated again."""
         return Arch(**{**self.model_dump(exclude_unset=True), **fields})
+
+    def _patches_that_do(self) -> str:
+        """Name the nearest patch sides below and above that divide the image."""
+        divisors = [side for side in range(1, self.image + 1) if self.image % side == 0]
+        below, above = [d for d in divisors if d < self.patch], [d for d in divisors if d > self.patch]
+        return " and ".join(map(str, (*below[-1:], *above[:1]))) + (" do" if above else " does")
 
     def _spread(self, value: Any) -> tuple[int, ...]:
         return value if isinstance(value, tuple) else (value,) * self.depth

@@ -25,9 +25,9 @@ class ArchChoice(Part):
 
     group: ClassVar[str] = "network"
     arch: str = "mnist"
-    """A preset (see `vitruvius list presets`) or a FILE.json."""
+    """A preset (see `vitruvius list presets`) or a FILE.json with fields as in --set."""
     set: Settings = ()
-    """Change fields of the network: field=value."""
+    """Change fields of the network: patch, width, depth, heads, ... (docs/networks.md lists them)."""
 
     def resolve(self, data: Images, batch: int = 0, labelled: bool = True, **defaults: Any) -> Arch:
         """Return the network for these data; refuse one that takes other images or does not fit into memory.
@@ -35,7 +35,11 @@ class ArchChoice(Part):
         `batch`: images trained at a time (0: only the weights must fit); `labelled`: whether the number of
         classes must fit too; `defaults`: fields that `--arch` and `--set` may change.
         """
-        arch = tables.arch(self.arch, self.set, **sizes(data), **defaults)
+        try:
+            arch = tables.arch(self.arch, self.set, **sizes(data), **defaults)
+        except UserError as error:
+            is_patch = "does not divide image" in str(error)
+            raise UserError(f"{error}; choose with --set patch=SIDE" if is_patch else str(error)) from None
         refuse_misfit(arch, data, labelled=labelled)
         refuse_if_too_big(arch, batch)
         return arch

@@ -1,7 +1,9 @@
 """Networks from presets and files: our own JSON, and the JSON of public ViT benchmarks.
 
-A file holds one network, or a list of `{"name": ..., "arch": {...}, "<column>": accuracy, ...}`. The public
-format writes an arch as `{"hidden_dim", "depth", "num_heads": [...], "mlp_ratio": [...]}`, accuracies in %.
+A file holds one network, or a list of `{"name": ..., "arch": {...}, "<column>": accuracy, ...}`, or such a
+list as "archs" beside "data", the name of the data on which the accuracies were measured: one name for all
+columns, or `{"<column>": name}`. The public format writes an arch as `{"hidden_dim", "depth", "num_heads":
+[...], "mlp_ratio": [...]}`, accuracies in %.
 """
 
 from collections.abc import Mapping, Sequence
@@ -103,6 +105,17 @@ def refuse_bad_accuracies(path: Path, column: str) -> None:
     """Refuse a column with an entry that is no accuracy; the values themselves are not returned."""
     for index, row in enumerate(_rows(path), 1):
         _accuracy(row, column, f"{path}: entry {index}: {column}")
+
+
+def measured_on(path: Path, column: str) -> str | None:
+    """Return the name of the data on which a column of accuracies was measured; None: it is not named."""
+    found = about(path, "data")
+    found = found.get(column) if isinstance(found, dict) else found
+    if found is not None and not isinstance(found, str):
+        raise UserError(
+            f"{path}: data: must be the name of a data set, or one for each column, not {found!r}"
+        )
+    return found
 
 
 def about(path: Path, key: str) -> Any:

@@ -40,6 +40,11 @@ class Part(Strict):
     group: ClassVar[str] = "options"
     """The heading in `--help` of the fields that this class declares."""
 
+    @classmethod
+    def read_older(cls, recorded: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a recorded config with what older versions left unsaid and this one would read otherwise."""
+        return dict(recorded)
+
 
 class Config(Part):
     """Everything a verb needs to know; each field is an option, a JSON key and a line of `config.json`."""

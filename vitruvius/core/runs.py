@@ -130,13 +130,17 @@ def opened(verb: str, config: C, flags: Flags) -> Iterator[tuple[RunFolder, C]]:
     with _locked(folder):
         _remove_parts(folder)
         run = RunFolder(folder, is_new)
-        if is_new:
-            _refuse_used(folder)
-            run.write_config(config)
-        else:
+        if not is_new:
             run.repairs = integrity.repair_manifest(folder)
-            config = _resumed(folder, config)
-        yield run, config
+            yield run, _resumed(folder, config)
+            return
+        _refuse_used(folder)
+        run.write_config(config)
+        try:
+            yield run, config
+        except UserError:
+            _free_name(folder)
+            raise
 
 
 def find(text: str, verbs: str | tuple[str, ...] = "*", runs: str = "runs") -> Path:
@@ -233,6 +237,7 @@ def _resumed(folder: Path, asked: C) -> C:
     for known in integrity.beside(folder):
         if fault := integrity.config_fault({**defaults, **fields}, known):
             raise UserError(f"{path}: {fault}")
+    fields = asked.read_older(fields)
     wanted = asked.model_dump(mode="json", include=asked.model_fields_set)
     before = {key: fields.get(key, defaults[key]) for key in wanted}
     refused = [key for key in changed(before, wanted) if key not in asked.changeable]
@@ -242,6 +247,13 @@ def _resumed(folder: Path, asked: C) -> C:
         raise UserError(f"--resume {folder.name} cannot change {pairs}{free}")
     free_fields = {key: wanted[key] for key in asked.changeable if key in wanted}
     return files.typed(path, type(asked), fields | free_fields)
+
+
+def _free_name(folder: Path) -> None:
+    """Remove the config of a run that was refused before it had done anything, so that its name is free."""
+    if not any((folder / name).exists() for name in ("records.jsonl", "result.json", "state")):
+        for name in ("manifest.json", "config.json"):
+            (folder / name).unlink(missing_ok=True)
 
 
 def _check_name(name: str) -> None:

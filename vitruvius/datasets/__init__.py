@@ -4,20 +4,22 @@ Laws, tested over the folder: shapes agree with `shape`, labels lie in range, th
 same seed gives the same data, and bytes read from disk are verified by checksum where one is known.
 
 Every member takes `validation` (how many training samples are put aside; None = the member's default) and
-`seed`. A name may carry an argument after a colon: `folder:PATH`, `noise:3x32x32`, `cifar:100`.
+`seed`, which divides or draws the samples (`--split-seed`). A name may carry an argument after a colon:
+`folder:PATH`, `noise:3x32x32`, `cifar:100`.
 """
 
 import inspect
-from collections.abc import Callable, Hashable, Sequence
+import os
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from vitruvius.core import plugins
 from vitruvius.core.config import Part
-from vitruvius.core.errors import UserError, VitruviusError
+from vitruvius.core.errors import UserError, VitruviusError, unknown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -79,15 +81,33 @@ class DataChoice(Part):
 
     group: ClassVar[str] = "data"
     data: str = "mnist"
-    """A data set: mnist, cifar, folder:PATH, ... (see `vitruvius list datasets`) or ./mine.py:name."""
+    """A data set (see `vitruvius list datasets`), a folder of images (PATH, PATH@SIDE) or ./mine.py:name."""
     data_dir: str | None = None
     """Where to look for its files first."""
     validation: Annotated[int, Field(ge=0)] | None = None
     """Training samples put aside for validation; default: the data set's own."""
 
-    def load(self, seed: int = 0) -> Dataset:
+    split_seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    """Seed by which the samples are divided into training, validation and test, or drawn."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _path_is_folder(cls, given: Any) -> Any:
+        """Read the path of an existing folder as `folder:PATH`; the names of data sets come first."""
+        if not isinstance(given, dict) or not isinstance(given.get("data"), str):
+            return given
+        if not is_folder(given["data"], given.get("data_dir")):
+            return given
+        return {**given, "data": f"folder:{given['data']}"}
+
+    @classmethod
+    def read_older(cls, recorded: Mapping[str, Any]) -> dict[str, Any]:
+        """Older versions divided the samples by the seed of the training."""
+        return {"split_seed": recorded.get("seed", 0), **super().read_older(recorded)}
+
+    def load(self) -> Dataset:
         """Read or draw the data set."""
-        return get(self.data, data_dir=self.data_dir, validation=self.validation, seed=seed)
+        return get(self.data, data_dir=self.data_dir, validation=self.validation, seed=self.split_seed)
 
 
 def get(name: str, *, data_dir: str | None = None, validation: int | None = None, seed: int = 0) -> Dataset:
@@ -96,6 +116,12 @@ def get(name: str, *, data_dir: str | None = None, validation: int | None = None
         raise UserError(f"seed {seed}: choose 0 or more")
     member, _, argument = name.partition(":")
     is_own = member.endswith(".py")
+    if not is_own and is_folder(name, data_dir):
+        raise UserError(f"no dataset '{name}': a folder of that name is here: folder:{name}")
+    if not is_own and member not in (known := plugins.members("datasets")):
+        raise unknown(
+            "dataset", member, known, "or a file: ./mine.py:name, or a folder of images by its path"
+        )
     make = plugins.function("datasets", name if is_own else member)
     given = (argument,) if argument and not is_own else ()
     options = {"data_dir": data_dir, "validation": validation, "seed": seed}
@@ -114,6 +140,15 @@ def get(name: str, *, data_dir: str | None = None, validation: int | None = None
     if not isinstance(made, Dataset):
         raise UserError(f"dataset '{name}': it returns {type(made).__name__}, not a Dataset")
     return made
+
+
+def is_folder(name: str, data_dir: str | None = None) -> bool:
+    """Whether a name is that of no data set but of a folder here (or in `data_dir`): PATH or PATH@SIDE."""
+    path, _, side = name.rpartition("@")
+    paths = [name, path] if path and side.isdecimal() else [name]
+    places = (os.path.join(os.path.expanduser(data_dir or ""), os.path.expanduser(path)) for path in paths)
+    is_dir = bool(name) and any(map(os.path.isdir, places))
+    return is_dir and name.partition(":")[0] not in plugins.members("datasets")
 
 
 def read_image(path: Path, side: int) -> "NDArray[np.uint8]":

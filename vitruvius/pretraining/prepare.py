@@ -49,7 +49,7 @@ def prepare(config: Pretraining) -> Prepared:
 
 
 def _load(config: Pretraining) -> Dataset:
-    data = config.load(config.seed)
+    data = config.load()
     if not len(data.train):
         raise UserError(f"{data.name}: there are no training samples")
     for name in Augment.model_fields:

@@ -38,12 +38,14 @@ def write(folder: Path, result: Result) -> None:
 
 def scores_csv(result: Result) -> str:
     """All scores, a line per network; a score with the name of a size column adds its rank only."""
-    return files.csv_text([_line(row) for row in result.archs])
+    rows, columns = result.archs, result.evaluation
+    known = [column for column in columns if any(row.accuracy[column] is not None for row in rows)]
+    return files.csv_text([_line(row, known) for row in rows])
 
 
-def _line(row: Candidate) -> dict[str, Any]:
+def _line(row: Candidate, columns: Sequence[str]) -> dict[str, Any]:
     line: dict[str, Any] = row.model_dump(include={"name", "params", "macs", "depth", "width"})
-    line |= {column or "accuracy": value for column, value in row.accuracy.items()}
+    line |= {column or "accuracy": row.accuracy[column] for column in columns}
     for proxy, score in row.scores.items():
         if proxy not in line:
             line |= {proxy: score.mean, f"{proxy}_std": score.std}
@@ -74,7 +76,8 @@ def scatter(result: Result, column: str, proxy: str) -> Scatter:
     x, y, names = zip(*points, strict=True) if points else ((), (), ())
     tau = f"tau {interval(found.kendall)}"
     title = f"{proxy}: {tau if found.archs else f'tau with params {short(found.kendall_with_params)}'}"
-    labels = {"x_label": proxy, "y_label": f"{column or 'accuracy'} in %" if found.archs else "parameters"}
+    height_name = f"{result.accuracy_name(column)}, in %" if found.archs else "parameters"
+    labels = {"x_label": proxy, "y_label": height_name}
     is_log = {"log_x": _spans_decades(x), "log_y": not found.archs and _spans_decades(y)}
     return Scatter(title=title, x=x, y=y, names=names, **labels, **is_log)
 
@@ -87,10 +90,12 @@ def page(result: Result) -> str:
     """The interactive report: hovering names a network and its size, choosing a score sorts the table."""
     blocks: list[Block] = [*remarks(result)]
     for column, evaluation in result.evaluation.items():
-        blocks += [evaluations(column, evaluation), *verdicts(evaluation), _details(evaluation)]
+        blocks += [evaluations(result.accuracy_name(column), evaluation), *verdicts(evaluation)]
+        blocks += [_details(evaluation)] if any(found.archs for found in evaluation.values()) else []
     blocks += [networks(result, result.proxies, len(result.archs))]
     for column in result.evaluation:
-        blocks += [Text(text=column or "Scores", style="title")]
+        title = result.accuracy_name(column) if result.measured_on else "Scores"
+        blocks += [Text(text=title, style="title")]
         blocks += [scatter(result, column, proxy) for proxy in result.proxies]
     asked = tuple((key, json.dumps(value)) for key, value in result.config.model_dump(mode="json").items())
     blocks += [Text(text="What was asked", style="title"), Table(columns=("setting", ""), rows=asked)]

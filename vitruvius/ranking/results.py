@@ -115,6 +115,10 @@ class Result(records.Result):
     noise_ceiling: NoiseCeiling | None
     """As the table of networks records it."""
     data: str
+    measured_on: ByColumn[str | None] = {}
+    """By accuracy column: the data on which the accuracies were measured; None where the table names none."""
+    measured_elsewhere: tuple[str, ...] = ()
+    """The data of accuracies that the table holds and that are not shown, as they are not of these data."""
     seconds: float
     run: str
     config: Config
@@ -124,11 +128,19 @@ class Result(records.Result):
         """The scores that were asked for, then the structural ones."""
         return list(self.archs[0].scores)
 
+    def accuracy_name(self, column: str) -> str:
+        """Return what an accuracy column is called: always with the data that it was measured on.
+
+        Of a table that names none this is said: nobody should take its accuracies for those of other data.
+        """
+        name, data = column or "accuracy", self.measured_on.get(column)
+        return f"{name} on {data}" if data else f"{name} (data not named)"
+
     def view(self) -> Iterable[Block]:
         asked = [proxy for proxy in self.proxies if proxy not in STRUCTURAL]
         yield networks(self, asked[:SHOWN_SCORES], SHOWN)
         for column, evaluation in self.evaluation.items():
-            yield evaluations(column, evaluation)
+            yield evaluations(self.accuracy_name(column), evaluation)
             yield from verdicts(evaluation)
         yield from remarks(self)
         yield Text(text=f"{self.data}, {self.seconds:.1f} s; run: {self.run}", style="note")
@@ -147,12 +159,13 @@ def networks(result: Result, shown: Sequence[str], most: int) -> Table:
 
     sizes = ("place", "network", "parameters", "MACs", "depth", "width")
     columns = (*sizes, *["accuracy"] * with_accuracy, *shown)
-    title, shown_rows = f"{len(rows)} networks by {first}", tuple(map(cells, rows[:most]))
+    title = f"{len(rows)} networks by {first}{f', with {result.accuracy_name(ONLY)}' * with_accuracy}"
+    shown_rows = tuple(map(cells, rows[:most]))
     note = f"{len(rows) - most:,} more in scores.csv" if len(rows) > most else ""
     return Table(title=title, columns=columns, rows=shown_rows, note=note)
 
 
-def evaluations(column: str, evaluation: Mapping[str, Evaluation]) -> Table:
+def evaluations(accuracy: str, evaluation: Mapping[str, Evaluation]) -> Table:
     """A row per score: how well it orders the networks; narrow enough for 100 columns."""
     count = next(iter(evaluation.values())).archs
     rows: list[tuple[str, ...]] = []
@@ -164,12 +177,15 @@ def evaluations(column: str, evaluation: Mapping[str, Evaluation]) -> Table:
         else:
             rows.append((name, params, depth, seeds))
     if count:
-        title = f"What the scores are worth{f' for {column}' if column else ''} ({count} accuracies)"
+        title = f"What the scores are worth for {accuracy}, {count} networks"
         names = ("score", "tau [95 %]", "rho", "within size, pairs", "params", "seeds", "regret 1 / 5")
         return Table(title=title, columns=names, rows=tuple(rows))
-    known = f"too few accuracies of {column} are known" if column else "accuracies are not known"
     columns = ("score", "tau with params", "with depth", "between seeds")
-    return Table(title=f"What the scores count ({known})", columns=columns, rows=tuple(rows))
+    return Table(
+        title="What the scores count (too few accuracies are known to judge them)",
+        columns=columns,
+        rows=tuple(rows),
+    )
 
 
 def short(value: float | None) -> str:
@@ -211,6 +227,9 @@ def remarks(result: Result) -> Iterator[Text]:
     """A legend of the tables, winners and ties, the noise ceiling of the accuracies, and failed scores."""
     if any(found.archs for by_proxy in result.evaluation.values() for found in by_proxy.values()):
         yield Text(text=LEGEND, style="note")
+    if result.measured_elsewhere:
+        where = f"measured on {', '.join(result.measured_elsewhere)}, not on {result.data}"
+        yield Text(text=f"the table's accuracies were {where}: they are not shown and judge no score")
     for proxy in result.proxies:
         if proxy not in STRUCTURAL:
             yield Text(text=winner(result, proxy))

@@ -37,7 +37,7 @@ def continue_named(config: Config, flags: Flags) -> Flags:
     folder = Path(flags.runs) / "rank" / (flags.name or "")
     if flags.resume is not None or flags.name is None or not (folder / "config.json").is_file():
         return flags
-    before, now = files.read_json(folder / "config.json"), config.model_dump(mode="json")
+    before, now = config.read_older(files.read_json(folder / "config.json")), config.model_dump(mode="json")
     fields = [field for field in changed(before, now) if field not in config.changeable]
     if fields:
         pairs = "; ".join(f"{field} was {before.get(field)!r}, now {now.get(field)!r}" for field in fields)
@@ -75,9 +75,10 @@ def prepare(config: Config) -> Prepared:
 
     for column, table in _accuracy_columns(config).items():
         tables.refuse_bad_accuracies(table, column)
+        tables.measured_on(table, column)
     _noise_ceiling(config)
     proxies = score.locate_proxies(config.proxies)
-    data = config.load(config.seed)
+    data = config.load()
     require_classes(data)
     networks = candidates.networks(config.archs, data, config.batch)
     seeds = range(config.seed, config.seed + config.seeds)
@@ -114,14 +115,18 @@ def finish(
     from vitruvius.ranking import report, score, verdict
 
     table = score.score_table(prepared.scoring, done)
-    known = _accuracies(config, len(prepared.names))
+    shown, elsewhere = _columns_for(config, prepared.data)
+    known = _accuracies(shown, len(prepared.names))
     ranked = verdict.candidates(prepared.names, prepared.scoring.networks, table, known)
+    named = {column: tables.measured_on(path, column) for column, path in shown.items()}
     result = Result(
         archs=verdict.in_order(ranked),
         evaluation={column: verdict.evaluate(table, ranked, column, config.seed) for column in known},
         best={proxy: verdict.best(prepared.names, rows) for proxy, rows in table.items()},
-        noise_ceiling=_noise_ceiling(config),
+        noise_ceiling=_noise_ceiling(config) if shown else None,
         data=prepared.data,
+        measured_on=named if len(named) > 1 else dict(zip([ONLY], named.values(), strict=False)),
+        measured_elsewhere=elsewhere,
         seconds=round(time.monotonic() - began, 2),
         run=str(folder.folder),
         config=config,
@@ -140,9 +145,26 @@ def _accuracy_columns(config: Config) -> dict[str, Path]:
     return dict.fromkeys(tables.columns(table, config.accuracy), table) if table else {}
 
 
-def _accuracies(config: Config, count: int) -> dict[str, Sequence[float | None]]:
+def _columns_for(config: Config, data: str) -> tuple[dict[str, Path], tuple[str, ...]]:
+    """Return the accuracy columns that say something about these data, and the data of the others.
+
+    A column that `--accuracy` names is wanted whatever it was measured on; the result names its data. A part
+    of a data set, as in `fashion_mnist (mini)`, is the same data.
+    """
+    shown: dict[str, Path] = {}
+    elsewhere: dict[str, None] = {}
+    for column, table in _accuracy_columns(config).items():
+        measured_on = tables.measured_on(table, column)
+        if measured_on in (None, data, data.partition(" (")[0]) or config.accuracy is not None:
+            shown[column] = table
+        elif measured_on:
+            elsewhere[measured_on] = None
+    return shown, tuple(elsewhere)
+
+
+def _accuracies(columns: dict[str, Path], count: int) -> dict[str, Sequence[float | None]]:
     """Return the accuracies of the `count` networks by column; call it after the last score is on disk."""
-    found = {column: tables.accuracies(table, column) for column, table in _accuracy_columns(config).items()}
+    found = {column: tables.accuracies(table, column) for column, table in columns.items()}
     if len(found) > 1:
         return {**found}
     return {ONLY: next(iter(found.values()), (None,) * count)}

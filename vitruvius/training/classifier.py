@@ -1,7 +1,4 @@
-"""Training a Vision Transformer as a classifier: data and network, the job, the test score at the end.
-
-Shapes: B batch, K classes.
-"""
+"""Training a Vision Transformer as a classifier: data and network, the job, the result at the end."""
 
 import inspect
 from collections.abc import Iterator
@@ -10,7 +7,6 @@ from typing import Any
 
 import torch
 from torch import Generator, nn
-from torch.nn.functional import cross_entropy
 
 from vitruvius import objectives, optimisers
 from vitruvius.arch import cost
@@ -22,20 +18,23 @@ from vitruvius.core.runs import RunFolder
 from vitruvius.datasets import Dataset
 from vitruvius.nn.vit import build
 from vitruvius.objectives import Batch, Loss
-from vitruvius.training import device, distributed, predictor, report, results
+from vitruvius.training import device, distributed, evaluate, init, report, results
 from vitruvius.training.batches import batches_of, require_classes
-from vitruvius.training.loop import EVALUATION_BATCH, Job, Measure
+from vitruvius.training.loop import Job, Measure
 from vitruvius.training.recipe import Augment, ClassifierSettings
-from vitruvius.training.results import Result, TestScore
+from vitruvius.training.results import Result
 
 
 def prepare(settings: ClassifierSettings) -> tuple[Dataset, Arch]:
     """Load the data and choose the network for them; refuse, before anything is trained, what cannot work."""
     _measure(settings)
     optimisers.get(settings.optimiser)
-    data = settings.load(settings.seed)
+    data = settings.load()
     require_classes(data)
-    return data, settings.resolve(data, batch=-(-settings.batch // settings.accumulate))
+    arch = settings.resolve(data, batch=-(-settings.batch // settings.accumulate))
+    if settings.init:
+        init.refuse_misfit(settings.init, arch)
+    return data, arch
 
 
 def describe(settings: ClassifierSettings, data: Dataset, arch: Arch) -> Iterator[Note]:
@@ -43,6 +42,13 @@ def describe(settings: ClassifierSettings, data: Dataset, arch: Arch) -> Iterato
     yield Note(text=f"{data.name}: {data.counts} images of {len(data.classes)} classes")
     params, macs = cost.cost(arch)[:2]
     yield Note(text=f"{settings.arch}: {params:,} parameters, {macs:,} multiply-adds per image")
+    if not len(data.test):
+        yield Note(text=f"{data.name}: there is no test set, the result is the accuracy on validation images")
+    fits = settings.warmup_steps(len(data.train))
+    if fits < settings.warmup:
+        why = f"a warm-up of {settings.warmup:,} steps does not fit into {settings.steps(len(data.train)):,}"
+        yield Note(text=f"{why}: it takes {fits:,}, half of them", warning=True)
+    yield from init.notes(settings, data, arch)
     if settings.compile == "off" and device.compiler() is None:
         yield Note(text="no C++ compiler found: training runs without torch.compile")
 
@@ -53,7 +59,7 @@ def job(settings: ClassifierSettings, data: Dataset, arch: Arch, where: torch.de
     dtype = torch.float64 if precision is torch.float64 else torch.float32
     net = build(arch, settings.seed)
     if settings.init:
-        predictor.load_weights(net, settings.init)
+        init.fill(net, init.read(settings.init))
     model = distributed.wrap(net.to(where, dtype)).train()
     measure, compiled = _measure(settings), None
     if settings.compile == "on":
@@ -80,18 +86,24 @@ def job(settings: ClassifierSettings, data: Dataset, arch: Arch, where: torch.de
 def finish(
     folder: RunFolder, settings: ClassifierSettings, data: Dataset, arch: Arch, job: Job, **more: Any
 ) -> Result:
-    """Evaluate the best weights on the test images, once; write model.json, the result and the report.
+    """Test the best weights of a run that has ended; write model.json, the result and the report.
 
     `more` are the fields of the result that the training itself does not know.
     """
     files.write_json(folder.path("model.json"), {"arch": arch.model_dump(mode="json"), **data.labels})
-    test, cursor = evaluate_test(job, data), job.cursor
+    readings, cursor = evaluate.read_test(folder, job, data), job.cursor
+    finished = cursor.epoch >= settings.epochs
+    test = readings.of(files.sha256(folder.path("model.safetensors"))) if finished else None
     result = Result(
-        test_accuracy=test.accuracy,
-        test_loss=test.loss,
+        test_accuracy=None if test is None else test.accuracy,
+        test_loss=None if test is None else test.loss,
+        test_images=len(data.test),
+        test_readings=readings.count,
+        finished=finished,
         val_accuracy=cursor.best_score if len(data.validation) and cursor.best_epoch else None,
         best_epoch=cursor.best_epoch,
         epochs=cursor.epoch,
+        warmup_steps=settings.warmup_steps(len(data.train)),
         seconds=cursor.seconds,
         images_per_second=results.images_per_second(results.epochs(folder.records())),
         params=cost.cost(arch).params,
@@ -104,24 +116,6 @@ def finish(
     folder.keep(result)
     report.write(folder, settings, data, result, test)
     return result
-
-
-def evaluate_test(job: Job, data: Dataset) -> TestScore:
-    """Return cross-entropy, accuracy and confusion matrix of a model on the test images."""
-    images = batches_of(data, data.test, dtype=job.train.dtype, device=job.train.device)
-    classes, loss = len(data.classes), 0.0
-    counts_KK = torch.zeros(classes, classes, dtype=torch.long)
-    job.model.eval()
-    with torch.no_grad():
-        for sample_B in torch.split(torch.arange(len(images)), EVALUATION_BATCH):
-            batch = images.batch(sample_B)
-            scores_BK = job.model(batch.x)[:, :classes]
-            assert batch.y is not None
-            loss += float(cross_entropy(scores_BK, batch.y, reduction="sum"))
-            pairs_B = (batch.y * classes + scores_BK.argmax(1)).cpu()
-            counts_KK += torch.bincount(pairs_B, minlength=classes**2).view(classes, classes)
-    accuracy = counts_KK.diagonal().sum().item() / len(images)
-    return TestScore(loss / len(images), accuracy, tuple(map(tuple, counts_KK.tolist())))
 
 
 def _measure(settings: ClassifierSettings) -> Measure:

@@ -72,7 +72,8 @@ class Job:
 def run(job: Job) -> Iterator[Record]:
     """Train from the cursor to the last epoch; yield progress and epoch records."""
     recipe, cursor = job.recipe, job.cursor
-    started = time.perf_counter() - cursor.seconds
+    earlier = cursor.seconds  # of the starts before this one, which the time limit does not count
+    started = time.perf_counter() - earlier
     while cursor.epoch < recipe.epochs:
         epoch_started = time.perf_counter()
         first = cursor.position
@@ -85,7 +86,8 @@ def run(job: Job) -> Iterator[Record]:
                 number = job.stop.signal or signal.SIGTERM
                 raise Interrupted(f"stopped after step {cursor.step}; the state is saved", number)
             if cursor.position < len(order):
-                out_of_time = recipe.time_limit is not None and cursor.seconds >= recipe.time_limit
+                limit = recipe.time_limit
+                out_of_time = limit is not None and cursor.seconds - earlier >= limit
                 if distributed.any_rank(out_of_time):
                     job.save(job)
                     when = f"after step {cursor.step:,}, in epoch {cursor.epoch + 1}"

@@ -45,16 +45,6 @@ def scale_tensors(mean: Sequence[float], std: Sequence[float]) -> tuple[Tensor, 
     return torch.tensor(mean or [0.0]).view(-1, 1, 1), torch.tensor(std or [1.0]).view(-1, 1, 1)
 
 
-def load_weights(net: ViT, source: str) -> None:
-    """Load the weights of a run or a .safetensors file; the head stays if theirs has another shape."""
-    path = Path(source)
-    if path.suffix != ".safetensors":
-        path = runs.verify(runs.find(source, ("train", "pretrain", "*")), "model.safetensors")
-    weights = layouts.read(path)
-    head = weights.get("head.weight", weights.get("classifier.weight"))
-    layouts.fill(net, weights, str(path), except_head=head is None or head.shape != net.head.weight.shape)
-
-
 def read_picture(name: str, model: Predictor) -> Tensor:
     """Read a PNG or JPEG file as (C, H, W) in 0..1, with the size and channels of the network."""
     arch = model.net.arch

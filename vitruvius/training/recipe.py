@@ -38,7 +38,7 @@ class Recipe(Part):
     lr: LearningRate = 1e-3
     """Peak learning rate."""
     warmup: Steps = 1000
-    """Steps over which the learning rate rises to its peak."""
+    """Steps over which the learning rate rises to its peak; before a cosine at most half of all steps."""
     schedule: Literal["cosine", "constant"] = "cosine"
     """What the learning rate does after the warm-up."""
     weight_decay: Annotated[float, Field(ge=0, le=1)] = 0.05
@@ -50,7 +50,15 @@ class Recipe(Part):
     checkpoint: Annotated[int, Field(ge=1)] = 500
     """Optimiser steps between two checkpoints."""
     time_limit: Annotated[float, Field(gt=0)] | None = None
-    """Stop after so many seconds, with the state saved."""
+    """Stop after so many seconds of this start, with the state saved."""
+
+    def steps(self, samples: int) -> int:
+        """Return the optimiser steps of the whole training; the last one of an epoch may be smaller."""
+        return self.epochs * math.ceil(samples / self.batch)
+
+    def warmup_steps(self, samples: int) -> int:
+        """Return how many steps the warm-up really takes: before a cosine, at most half of all."""
+        return self.warmup if self.schedule == "constant" else min(self.warmup, self.steps(samples) // 2)
 
 
 class Augment(Part):

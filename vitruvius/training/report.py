@@ -19,18 +19,25 @@ Pixel = tuple[float, ...]  # red, green and blue in 0..1
 
 
 def write(
-    folder: RunFolder, settings: ClassifierSettings, data: Dataset, result: Result, test: TestScore
+    folder: RunFolder, settings: ClassifierSettings, data: Dataset, result: Result, test: TestScore | None
 ) -> None:
-    """Write curves.png, confusion.png, report.html and the model card README.md of a finished run."""
-    lines, matrix = curves(results.epochs(folder.records())), confusion(data.classes, test.confusion)
-    figures.write_png(lines, folder.path("curves.png"))
-    figures.write_png(matrix, folder.path("confusion.png"))
+    """Write report.html, the model card README.md and, if there is something to draw, the two pictures."""
+    epochs = results.epochs(folder.records())
+    drawn: dict[str, Block | None] = {
+        "curves.png": curves(epochs) if epochs else None,
+        "confusion.png": confusion(data.classes, test.confusion) if test else None,
+    }
+    for name, figure in drawn.items():
+        if figure is None:  # a picture of an earlier end would show other weights
+            folder.path(name).unlink(missing_ok=True)
+        else:
+            figures.write_png(figure, folder.path(name))
     tables = facts(result, settings)
     said = [block for finding in result.findings for block in finding.view()]
     doctor = [Text(text="Findings of the doctor", style="title"), *said] if said else []
-    html = page.page(f"{settings.arch} on {data.name}", [*tables, *doctor, lines, matrix])
-    files.write(folder.path("report.html"), html)
-    files.write(folder.path("README.md"), text.markdown(card(settings.arch, data.source, tables)))
+    blocks = [*tables, *doctor, *(figure for figure in drawn.values() if figure)]
+    files.write(folder.path("report.html"), page.page(f"{settings.arch} on {data.name}", blocks))
+    files.write(folder.path("README.md"), text.markdown(card(settings.arch, data.source, result, tables)))
 
 
 def curves(epochs: Sequence[Epoch]) -> Panels:
@@ -50,12 +57,20 @@ def confusion(classes: Sequence[str], counts: Sequence[Sequence[int]]) -> Heatma
 
 
 def facts(result: Result, settings: ClassifierSettings) -> list[Block]:
-    """Return the result and all settings as two tables."""
+    """Return the result, how the test images were used, and all settings."""
     fields = result.model_dump(mode="json", exclude={"findings"})
     known = {key: value for key, value in fields.items() if "accuracy" in key and value is not None}
     fields |= {key: f"{value:.2%}" for key, value in known.items()}
-    title = Text(text=f"Test accuracy {fields['test_accuracy']}", style="title")
-    return [title, keys_and_values("result", fields), Text(text="Recipe", style="title"), recipe(settings)]
+    tested, chosen = fields["test_accuracy"], settings.model_dump(mode="json")
+    if result.warmup_steps is not None and result.warmup_steps < settings.warmup:
+        chosen["warmup"] = f"{result.warmup_steps} (of {settings.warmup}, which did not fit)"
+    return [
+        Text(text=f"Test accuracy {tested}" if tested else "Not tested", style="title"),
+        Text(text=result.about_test),
+        keys_and_values("result", fields),
+        Text(text="Recipe", style="title"),
+        keys_and_values("setting", chosen),
+    ]
 
 
 def recipe(settings: Strict) -> Table:
@@ -72,11 +87,11 @@ def keys_and_values(title: str, fields: Mapping[str, Any]) -> Table:
     return Table(columns=(title, ""), rows=tuple(cells.items()))
 
 
-def card(arch: str, source: str, tables: Iterable[Block]) -> list[Block]:
+def card(arch: str, source: str, result: Result, tables: Iterable[Block]) -> list[Block]:
     """Return the model card: the weights, their training data, how good they are, how to use them."""
     trained = (
         f"Trained by `vitruvius train` on {source or 'the data named below'}. The weights (model.safetensors)"
-        " are those of the best validation epoch; the test images were read once, at the end."
+        f" are {result.about_weights}."
     )
     return [
         Text(text=f"A Vision Transformer ({arch}) for image classification", style="title"),

@@ -4,7 +4,6 @@ Files of older runs are read through the same types: unknown keys are ignored, m
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from pydantic import ConfigDict
@@ -50,25 +49,58 @@ class Epoch(records.Record):
         yield Text(text=f"{text}  {self.timing.seconds:.1f} s, {self.timing.images_per_second:,.0f} images/s")
 
 
-@dataclass(frozen=True)
-class TestScore:
+class TestScore(Strict):
     """Loss, accuracy and confusion counts of a classifier on the test images."""
 
-    __test__ = False  # pytest would collect a class of this name
+    __test__: ClassVar[bool] = False  # pytest would collect a class of this name
     loss: float
     accuracy: float
     confusion: tuple[tuple[int, ...], ...]  # true class by predicted class
 
 
+class Reading(Strict):
+    """One look at the test images: after how many epochs, with which weights (SHA-256), what was found."""
+
+    epochs: int
+    weights: str
+    score: TestScore
+
+
+class Readings(Strict):
+    """All looks of a run at the test images, the file test.json."""
+
+    earlier: int = 0
+    """Looks of older versions, which did not keep what they found."""
+    readings: tuple[Reading, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """Return how often the test images were read."""
+        return self.earlier + len(self.readings)
+
+    def of(self, weights: str) -> TestScore | None:
+        """Return the score of these weights, None if they were not tested."""
+        return next((reading.score for reading in self.readings if reading.weights == weights), None)
+
+
 class Result(records.Result):
-    """A trained network with its test score, measured once with the weights of the best validation epoch."""
+    """A trained network with its test score, measured with the weights of the best validation epoch."""
 
     model_config: ClassVar[ConfigDict] = READS_OLDER
-    test_accuracy: float
-    test_loss: float
+    test_accuracy: float | None
+    """None without test images, and for a run that has not ended as planned."""
+    test_loss: float | None
+    test_images: int | None = None
+    """None in results of older versions."""
+    test_readings: int = 1
+    """How often the test images were read in all."""
+    finished: bool = True
+    """Whether the run has reached its last epoch."""
     val_accuracy: float | None
     best_epoch: int
     epochs: int
+    warmup_steps: int | None = None
+    """The steps of the warm-up that fitted into the training."""
     seconds: float
     images_per_second: float
     params: int
@@ -81,17 +113,40 @@ class Result(records.Result):
     """The findings of --doctor."""
 
     @property
+    def about_test(self) -> str:
+        """Say whether and how often the test images were read."""
+        times = "once" if self.test_readings == 1 else f"{self.test_readings} times"
+        if self.test_images == 0:
+            return "There is no test set."
+        if not self.finished:
+            earlier = f"; before it was continued they were read {times}" if self.test_readings else ""
+            return f"The run has not ended as planned: its weights were not tested{earlier}."
+        if self.test_readings == 1:
+            return "The test images were read once, at the end."
+        return f"The test images were read {times}, as the run was continued after its end."
+
+    @property
+    def about_weights(self) -> str:
+        """Say which weights were kept."""
+        if not self.best_epoch:
+            return "those of the moment at which the run was stopped, before its first epoch had ended"
+        return f"those of the {'last epoch' if self.val_accuracy is None else 'best validation epoch'}"
+
+    @property
     def exit_code(self) -> int:
         """1 if the doctor has found an error, else 0."""
         return int(any(finding.severity == "error" for finding in self.findings))
 
     def view(self) -> Iterable[Block]:
-        val = f", validation {self.val_accuracy:.2%}" if self.val_accuracy is not None else ""
+        found = [f"test accuracy {self.test_accuracy:.2%}"] if self.test_accuracy is not None else []
+        found += [f"validation {self.val_accuracy:.2%}"] if self.val_accuracy is not None else []
         yield Text(
-            text=f"test accuracy {self.test_accuracy:.2%}{val} (epoch {self.best_epoch} of {self.epochs}), "
+            text=f"{', '.join(found) or 'not tested'} (epoch {self.best_epoch} of {self.epochs}), "
             f"{self.params:,} parameters, {self.seconds:.0f} s, {self.images_per_second:,.0f} images/s",
             style="title",
         )
+        if self.test_accuracy is None or self.test_readings > 1:
+            yield Text(text=self.about_test, style="note")
         for finding in self.findings:
             yield Text(text=f"doctor: {finding.severity}: {finding.bug}: {finding.evidence}", style="note")
         yield Text(text=f"run: {self.run}", style="note")

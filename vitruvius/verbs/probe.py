@@ -27,12 +27,6 @@ class Config(config.RunConfig, DataChoice, ProbeChoice, Threads):
     """A data set; default: that of the run, else mnist."""
 
 
-class RunData(DataChoice):
-    """The data of a run, as its config.json names them."""
-
-    seed: int
-
-
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Fit a probe to each kind of features and measure its accuracy."""
     from vitruvius.pretraining import features, pca, probe, report
@@ -43,9 +37,9 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         config = runs.recorded(runs.find(flags.resume, "probe", flags.runs), Config)
     if not config.source:
         raise UserError("which features? vitruvius probe RUN, raw, pca:K or untrained:ARCH")
-    config, source, seed = _with_data_of_run(config, flags)
+    config, source = _with_data_of_run(config, flags)
     device.set_threads(config.threads)
-    data = _load(config, seed)
+    data = _load(config)
     sources = list(features.sources(config.source, data, config.seed, source))
     if config.source != "raw" and (why_not := pca.too_large(data.train.x)):
         yield records.Note(text=why_not)
@@ -64,27 +58,27 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         yield result
 
 
-def _with_data_of_run(config: Config, flags: Flags) -> tuple[Config, Path | None, int]:
-    """Return the config with the run's data where none are named, the run's folder and the data's seed."""
+def _with_data_of_run(config: Config, flags: Flags) -> tuple[Config, Path | None]:
+    """Return the config with the run's data and split where none are named, and the run's folder."""
     if config.source == "raw" or config.source.startswith(("pca:", "untrained:")):
-        return config.model_copy(update={"data": config.data or "mnist"}), None, config.seed
+        return config.model_copy(update={"data": config.data or "mnist"}), None
     folder = runs.find(config.source, ("train", "pretrain", "*"), flags.runs)
     path = runs.verify(folder, "config.json")
-    recorded = files.read_object(path, follow=False)
+    recorded = DataChoice.read_older(files.read_object(path, follow=False))
     of_run = files.typed(
-        path, RunData, {key: recorded[key] for key in RunData.model_fields if key in recorded}
+        path, DataChoice, {key: recorded[key] for key in DataChoice.model_fields if key in recorded}
     )
     if config.data not in ("", of_run.data):
-        return config, folder, config.seed
-    left_out = {key for key in ("data", "data_dir", "validation") if getattr(config, key) in ("", None)}
-    return config.model_copy(update=of_run.model_dump(include=left_out)), folder, of_run.seed
+        return config, folder
+    left_out = {key for key in DataChoice.model_fields if key == "data" or key not in config.model_fields_set}
+    return config.model_copy(update=of_run.model_dump(include=left_out)), folder
 
 
-def _load(config: Config, seed: int) -> Dataset:
+def _load(config: Config) -> Dataset:
     """Load labelled samples of several classes, or refuse them with their counts."""
     from vitruvius.training.batches import require_classes
 
-    data = config.load(seed)
+    data = config.load()
     require_classes(data)
     if not len(getattr(data, config.on)):
         raise UserError(f"{data.name}: there are no {config.on} samples to count the probe's hits on")

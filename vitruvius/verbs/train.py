@@ -20,6 +20,7 @@ from vitruvius.core.errors import UserError, VitruviusError
 from vitruvius.doctor.results import Result as Diagnosis
 from vitruvius.training.recipe import ClassifierSettings
 from vitruvius.training.results import Result as Result
+from vitruvius.training.results import epochs
 
 
 class Config(config.RunConfig, ClassifierSettings):
@@ -55,6 +56,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         signals.on_signals() as stop,
     ):
         config = recorded.model_copy(update={"doctor": config.doctor})
+        _refuse_fewer_epochs(config, folder)
         data, arch = prepared or classifier.prepare(config)
         threads = device.set_threads(config.threads)
         macs = cost.cost(arch).macs * len(data.train) * config.epochs
@@ -89,6 +91,14 @@ def _alone_if_watched(config: Config) -> Config:
     if config.doctor and distributed.world_size() > 1:
         raise UserError("--doctor watches one process: train without torchrun")
     return config
+
+
+def _refuse_fewer_epochs(config: Config, folder: runs.RunFolder) -> None:
+    """Refuse to end a run before the epochs that are done: they cannot be taken back."""
+    done = len(epochs(folder.records()))
+    if config.epochs < done:
+        cure = f"ask for {done} or more, or start anew with another --name"
+        raise UserError(f"--resume {folder.folder.name} --epochs {config.epochs}: {done} are done; {cure}")
 
 
 def _compile(config: Config, macs: int, folder: runs.RunFolder) -> str:
