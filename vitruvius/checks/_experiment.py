@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,14 +18,15 @@ class Specimen:
     def __init__(self, example: Example) -> None:
         self.example = example
         self.model = copy.deepcopy(example.model).eval()
-        self.x: Tensor = example.args[0]
+        assert example.x is not None
+        self.x = example.x
 
     def output(self, x: Tensor) -> Tensor:
         """What the network returns for an input (the first tensor of several), with a fixed random seed."""
         with torch.no_grad(), torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
-            value = self.model(x, *self.example.args[1:], **self.example.kwargs)
-        found = first_tensor(value)
+            value = self.example.called(self.model, x)
+        found = main_output(value)
         if found is None:
             raise TypeError(f"the network returns {type(value).__name__}, no tensor")
         return found.detach()
@@ -33,6 +35,15 @@ class Specimen:
         """Whether the same input gives the same finite output twice."""
         first = self.output(self.x)
         return bool(torch.isfinite(first).all()) and not moved(first, self.output(self.x))
+
+
+def main_output(value: Any) -> Tensor | None:
+    """The first tensor that a network returns that is no single number, as a loss inside it is."""
+    if isinstance(value, dict | list | tuple):
+        parts = [main_output(part) for part in (value.values() if isinstance(value, dict) else value)]
+        found = [part for part in parts if part is not None]
+        return next((part for part in found if part.dim()), next(iter(found), None))
+    return first_tensor(value)
 
 
 def specimens(examples: list[Example], fits: Callable[[Example], bool]) -> list[Specimen]:

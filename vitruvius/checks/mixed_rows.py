@@ -38,7 +38,7 @@ def mixed_rows(trace: Trace) -> Findings:
 def _has_rows(example: Example, steps: int) -> bool:
     """Whether the targets confirm the batch axis; a batch that always comes again may be one graph or set."""
     varied = example.batches > 2 or not steps
-    return varied and example.target_shape[:1] in ((example.rows,), ()) and len(example.args) == 1
+    return varied and example.target_shape[:1] in ((example.rows,), ()) and example.single_input
 
 
 def _others_changed(x: torch.Tensor, row: int) -> torch.Tensor:

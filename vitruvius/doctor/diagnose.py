@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 from vitruvius import checks
-from vitruvius.checks import Backward, Finding, Step, Trace
+from vitruvius.checks import Backward, Finding, Step, Trace, UnknownFact
 from vitruvius.core import plugins
 from vitruvius.core.errors import UserError, reason
 from vitruvius.doctor.accumulation import tables
@@ -70,7 +70,7 @@ def watch(steps: int | None = None, table: bool = False) -> Iterator[Report]:
 def examine(trace: Trace, names: Sequence[str] | None = None) -> Result:
     """Let the checks look at a trace: root causes first, without consequences and allowed lines."""
     names = tuple(plugins.members("checks")) if names is None else names
-    if not trace.of(Backward, Step):
+    if not any(isinstance(event, Backward | Step) for event in trace.events):
         why = "neither a backward pass nor a step was seen"
         return Result(skipped=tuple(Skipped(check=name, why=why) for name in names), steps=trace.steps)
     found: list[Finding] = []
@@ -79,6 +79,9 @@ def examine(trace: Trace, names: Sequence[str] | None = None) -> Result:
         try:
             found += checks.findings(name, trace)
             checked.append(name)
+        except UnknownFact as missing:
+            why = trace.unknown.get(str(missing), "it could not be found out")
+            skipped.append(Skipped(check=name, why=f"{missing} is unknown: {why}"))
         except Exception as error:  # a network that cannot be copied must not hide the other findings
             skipped.append(Skipped(check=name, why=f"{type(error).__name__}: {error}"))
     causes = _root_causes([finding for finding in found if not _allowed(finding)])
