@@ -44,6 +44,7 @@ def test_neighbours_agree_where_labels_follow_the_rows_and_by_chance_where_not()
 
 def test_targets_one_step_later_are_recognised() -> None:
     text = torch.randint(0, 9, (2, 7))
-    assert shifted_axis(text[:, :-1], text[:, 1:])
-    assert shifted_axis(text[:, :-1], text[:, 1:].flatten())
-    assert not shifted_axis(text[:, :-1], text[:, :-1].flip(1))
+    assert shifted_axis(text[:, :-1], text[:, 1:]) == 1
+    assert shifted_axis(text[:, :-1], text[:, 1:].flatten()) == 1
+    assert shifted_axis(text.T[:-1], text.T[1:].flatten()) == 0
+    assert shifted_axis(text[:, :-1], text[:, :-1].flip(1)) is None
