@@ -74,6 +74,7 @@ class GraphFacts:
     saturated: list[tuple[float, int]] = field(default_factory=list)
     """For each hidden tanh or sigmoid: fraction of values within 1 % of a bound, and the number of values."""
     zero_derivative: str = ""  # the first operation whose derivative is zero (round, sign, ...)
+    softmax_twice: bool = False  # the log-softmax of the loss is taken of a softmax
     sigmoid_twice: bool = False  # a sigmoid feeds binary_cross_entropy_with_logits, which applies one itself
     summed_rows: int = 0  # rows that the last operation adds up; 0 if it is no sum
     broadcast: tuple[tuple[int, ...], tuple[int, ...]] | None = None

@@ -2,10 +2,11 @@
 
 import copy
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from vitruvius.checks import Example, first_tensor
 
@@ -55,3 +56,36 @@ def specimens(examples: list[Example], fits: Callable[[Example], bool]) -> list[
 def moved(a: Tensor, b: Tensor) -> bool:
     """Whether two outputs differ by more than rounding."""
     return float((a.float() - b.float()).abs().max()) > MOVED * (float(a.float().abs().max()) + 1e-6)
+
+
+def first_module(specimen: Specimen, changed: Tensor, part: Callable[[Tensor], Tensor | None]) -> str:
+    """The first module whose output moves in a part that must stay, when the input is changed.
+
+    Empty if that is only the network itself: then an operation of its own forward does it.
+    """
+    before, after = _outputs(specimen, specimen.x), _outputs(specimen, changed)
+    for (name, one), (_, two) in zip(before, after, strict=False):
+        kept, now = part(one), part(two)
+        if kept is not None and now is not None and kept.shape == now.shape and moved(kept, now):
+            return name
+    return ""
+
+
+def _outputs(specimen: Specimen, x: Tensor) -> list[tuple[str, Tensor]]:
+    """What the modules inside return, in the order in which they end."""
+    found: list[tuple[str, Tensor]] = []
+
+    def note(name: str, module: nn.Module, args: Any, output: Any) -> None:
+        tensor = first_tensor(output)
+        if tensor is not None and tensor.dim():
+            found.append((name, tensor.detach().clone()))
+
+    handles = [
+        m.register_forward_hook(partial(note, name)) for name, m in specimen.model.named_modules() if name
+    ]
+    try:
+        specimen.output(x)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return found

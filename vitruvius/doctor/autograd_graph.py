@@ -55,6 +55,9 @@ def _read_node(facts: GraphFacts, node: Any, name: str, hidden: bool) -> None:
         facts.saturated.append((float(at_bound.float().mean()), result.numel()))
     elif operation in ZERO_DERIVATIVE and not facts.zero_derivative:
         facts.zero_derivative = operation.lower()
+    elif name == "LogSoftmaxBackward0":
+        scores = _behind_reshapes(node.next_functions[0][0])
+        facts.softmax_twice |= scores is not None and scores.name() == "SoftmaxBackward0"
     elif name.startswith("BinaryCrossEntropyWithLogits"):
         scores = _behind_reshapes(node.next_functions[0][0])
         facts.sigmoid_twice = scores is not None and scores.name() == "SigmoidBackward0"

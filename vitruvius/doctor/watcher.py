@@ -50,6 +50,7 @@ class LastForward:
     batch: int = 0
     grad: bool = False
     network: int = 0  # its key, 0 if none has run
+    is_derived: bool = False  # its input requires a gradient, as the fakes of a GAN do
     target: Tensor | None = None  # the first labels that its output was compared with
 
 
@@ -217,9 +218,10 @@ class Watcher:
             updates_statistics=recomputes,
             first_input=None if x is not None and x.requires_grad else running.first_input,
         )
+        derived = x is not None and x.requires_grad
         # Detached: what a network was given must not keep the graph of an earlier one alive.
         x = None if x is None else x.detach()
-        self.last = LastForward(model, tuple(map(_detached, args)), x, rows, batch, grad, network)
+        self.last = LastForward(model, tuple(map(_detached, args)), x, rows, batch, grad, network, derived)
 
     def criterion(self, name: str, scores: Tensor, target: Any, value: Tensor, reduction: str) -> None:
         """A loss function of torch.nn.functional returned a value."""
@@ -268,7 +270,7 @@ class Watcher:
         if name not in ("cross_entropy", "nll_loss") or target.is_floating_point() or not target.numel():
             return
         fits = x is not None and x.numel() and target.dim() == 1 and len(target) == len(x)
-        if x is None or not fits or not self.last.grad:
+        if x is None or not fits or not self.last.grad or self.last.is_derived:
             return
         # Sorted labels number the rows (contrastive losses) or the classes of an episode.
         if len(torch.unique(target)) > 2 and bool((target[1:] >= target[:-1]).all()):
