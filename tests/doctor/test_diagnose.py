@@ -12,6 +12,7 @@ import vitruvius
 from vitruvius.core.errors import UserError
 from vitruvius.doctor import diagnose, hooks
 from vitruvius.doctor.results import Skipped
+from vitruvius.doctor.script import run_script
 
 TRAINING = """
 import random
@@ -58,7 +59,7 @@ def test_a_watched_script_prints_and_ends_bit_for_bit_as_without(
     script.write_text(TRAINING)
     alone = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True).stdout
     threads = torch.get_num_threads()
-    result = diagnose.run_script(str(script), [])
+    result = run_script(str(script), [])
     assert torch.get_num_threads() == threads
     assert capfd.readouterr().out == alone
     assert (result.steps, result.script_exit) == (30, 0)
@@ -93,18 +94,18 @@ def test_gradients_and_random_state_are_not_touched() -> None:
 
 def test_an_allowed_line_is_silent(script: Path) -> None:
     script.write_text(FORGETFUL.format(""))
-    found = diagnose.run_script(str(script), []).findings
+    found = run_script(str(script), []).findings
     assert [(finding.bug, finding.where) for finding in found] == [("zero_grad", f"{script}:7")]
     script.write_text(FORGETFUL.format("  # vitruvius: allow zero_grad"))
-    assert diagnose.run_script(str(script), []).findings == ()
+    assert run_script(str(script), []).findings == ()
     script.write_text(FORGETFUL.format("  # vitruvius: allow frozen"))
-    assert len(diagnose.run_script(str(script), []).findings) == 1
+    assert len(run_script(str(script), []).findings) == 1
 
 
 def test_watching_ends_after_the_wanted_steps(script: Path) -> None:
     script.write_text(FORGETFUL.format("") + "raise SystemExit(7)\n")
-    assert diagnose.run_script(str(script), [], steps=4).steps == 4
-    assert diagnose.run_script(str(script), []).script_exit == 7
+    assert run_script(str(script), [], steps=4).steps == 4
+    assert run_script(str(script), []).script_exit == 7
 
 
 def test_a_consequence_is_not_reported_beside_its_cause() -> None:

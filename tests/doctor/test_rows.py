@@ -2,7 +2,7 @@
 
 import torch
 
-from vitruvius.doctor.rows import Rows, hash_rows, is_shifted
+from vitruvius.doctor.rows import Rows, hash_rows, shifted_axis
 
 
 def test_equal_rows_have_equal_hashes() -> None:
@@ -44,6 +44,7 @@ def test_neighbours_agree_where_labels_follow_the_rows_and_by_chance_where_not()
 
 def test_targets_one_step_later_are_recognised() -> None:
     text = torch.randint(0, 9, (2, 7))
-    assert is_shifted(text[:, :-1], text[:, 1:])
-    assert is_shifted(text[:, :-1], text[:, 1:].flatten())
-    assert not is_shifted(text[:, :-1], text[:, :-1].flip(1))
+    assert shifted_axis(text[:, :-1], text[:, 1:]) == 1
+    assert shifted_axis(text[:, :-1], text[:, 1:].flatten()) == 1
+    assert shifted_axis(text.T[:-1], text.T[1:].flatten()) == 0
+    assert shifted_axis(text[:, :-1], text[:, :-1].flip(1)) is None

@@ -3,8 +3,10 @@
 `def foo(trace: Trace) -> Findings`. A `Trace` is what a training did: events in order, one frozen dataclass
 for each kind with its facts as fields (None: not looked at); the parameters that took part; and one example
 batch for each network, for checks that experiment on a copy. Networks, parameters and optimisers are named by
-a key: the `id` of the object, or a number that the watcher gave it. Exact checks may give errors; heuristics
-with a threshold give warnings at most. `explains` of a finding names the bugs that are its consequences.
+a key, a number that the watcher gave it. A fact that the watcher could not find out is missing: to read it
+raises `UnknownFact`, and the check counts as skipped, with the reason. Exact checks may give errors;
+heuristics with a threshold give warnings at most. `explains` of a finding names the bugs that are its
+consequences.
 
 Each file also holds two small programs as text (`training` writes the usual ones): `SICK`, with the guilty
 line marked `# here`, and `HEALTHY`. Laws, tested over the folder: a check fires on SICK at the marked line,
@@ -15,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from os.path import commonprefix
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias, TypeVar
 
 from pydantic import Field
 
@@ -26,12 +28,31 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 
+class UnknownFact(Exception):
+    """A check reads what the watcher could not find out: `Forward.batch`, or all `Forward` events."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
     """Something that the training did."""
 
     step: int  # optimiser steps done before
     where: str  # `file:line` of the user's code, empty if none was running
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, fact: str) -> Any:
+            """Called for an empty slot only: a fact that is unknown."""
+            name = f"{type(self).__name__}.{fact}"
+            raise (UnknownFact if fact in self.__dataclass_fields__ else AttributeError)(name)
+
+    @classmethod
+    def without(cls, unknown: Iterable[str], **facts: Any) -> Self:
+        """The event with these facts, some of which are unknown."""
+        event = cls(**facts, **dict.fromkeys(unknown))
+        for fact in unknown:
+            object.__delattr__(event, fact)
+        return event
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +74,7 @@ class GraphFacts:
     saturated: list[tuple[float, int]] = field(default_factory=list)
     """For each hidden tanh or sigmoid: fraction of values within 1 % of a bound, and the number of values."""
     zero_derivative: str = ""  # the first operation whose derivative is zero (round, sign, ...)
+    softmax_twice: bool = False  # the log-softmax of the loss is taken of a softmax
     sigmoid_twice: bool = False  # a sigmoid feeds binary_cross_entropy_with_logits, which applies one itself
     summed_rows: int = 0  # rows that the last operation adds up; 0 if it is no sum
     broadcast: tuple[tuple[int, ...], tuple[int, ...]] | None = None
@@ -240,17 +262,35 @@ class Example:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     where: str
+    network: int = 0  # its key
     shifted: bool = False  # the targets are the inputs one step later: it predicts what comes next
+    time_axis: int = 1  # the axis of that step
     target_shape: tuple[int, ...] = ()
     batches: int = 1  # how many different batches it was given (counted up to 9)
 
     @property
     def rows(self) -> int:
         """Rows of its first input; 0 if that is no tensor with a batch axis."""
+        return len(self.x) if self.x is not None and self.x.dim() else 0
+
+    @property
+    def x(self) -> "Tensor | None":
+        """Its first input, positional or by keyword; None if that is no tensor."""
         from torch import Tensor
 
-        first = self.args[0] if self.args else None
-        return len(first) if isinstance(first, Tensor) and first.dim() else 0
+        first = self.args[0] if self.args else self.kwargs.get(input_name(self.kwargs))
+        return first if isinstance(first, Tensor) else None
+
+    @property
+    def single_input(self) -> bool:
+        """Whether it was called with one argument."""
+        return len(self.args) + len(self.kwargs) == 1
+
+    def called(self, model: "nn.Module", x: "Tensor") -> Any:
+        """What a network returns for another first input and the same further ones."""
+        if self.args:
+            return model(x, *self.args[1:], **self.kwargs)
+        return model(**{**self.kwargs, input_name(self.kwargs): x})
 
 
 E = TypeVar("E", bound=Event)
@@ -267,9 +307,24 @@ class Trace:
     """Fraction of rows whose nearest row has the same label, the same by chance, and the rows compared."""
     relabelled: tuple[int, int] = (0, 0)  # rows seen again with another label, and rows seen again
     steps: int = 0
+    unknown: dict[str, str] = field(default_factory=dict)
+    """Why facts (`Forward.batch`), all events of a kind (`Forward`) or a field of the trace are unknown."""
+
+    def lose(self, name: str, error: Exception) -> None:
+        """Something is unknown because watching it failed; the first reason is kept."""
+        self.unknown.setdefault(name, f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise (UnknownFact if name in self.__dataclass_fields__ else AttributeError)(name)
 
     def of(self, *kinds: type[E]) -> list[E]:
         """The events of some kinds, in order."""
+        wanted = [name for kind in kinds for name in (kind, *kind.__subclasses__())]
+        lost = [kind.__name__ for kind in wanted if kind.__name__ in self.unknown]
+        if lost:
+            raise UnknownFact(lost[0])
         return [event for event in self.events if isinstance(event, kinds)]
 
     def forwards(self) -> list[Forward]:
@@ -329,6 +384,15 @@ def lines(events: Iterable[Event | Waiting]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(event.where for event in events))
 
 
+def input_name(kwargs: dict[str, Any]) -> str:
+    """The keyword of the first input of a network that is called by keywords only."""
+    from torch import Tensor
+
+    tensors = [name for name, value in kwargs.items() if isinstance(value, Tensor)]
+    inputs = [name for name in tensors if not name.startswith(NO_INPUTS) and not name.endswith("mask")]
+    return next(iter(inputs or tensors), "")
+
+
 def first_tensor(value: Any) -> "Tensor | None":
     """The first tensor in nested lists, tuples and dictionaries: in what a network was given or returned."""
     from torch import Tensor
@@ -354,6 +418,7 @@ def holding(parameters: Sequence[str]) -> str | None:
     return ".".join(commonprefix([name.split(".")[:-1] for name in parameters])) or None
 
 
+NO_INPUTS = ("label", "target")  # beginnings of keywords that hand labels to a network
 SGD = "SGD(net.parameters(), lr=0.01)"
 BATCH = "net(torch.randn(8, 3)).square().mean().backward()"
 

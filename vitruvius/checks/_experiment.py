@@ -2,9 +2,11 @@
 
 import copy
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from vitruvius.checks import Example, first_tensor
 
@@ -17,14 +19,15 @@ class Specimen:
     def __init__(self, example: Example) -> None:
         self.example = example
         self.model = copy.deepcopy(example.model).eval()
-        self.x: Tensor = example.args[0]
+        assert example.x is not None
+        self.x = example.x
 
     def output(self, x: Tensor) -> Tensor:
         """What the network returns for an input (the first tensor of several), with a fixed random seed."""
         with torch.no_grad(), torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
-            value = self.model(x, *self.example.args[1:], **self.example.kwargs)
-        found = first_tensor(value)
+            value = self.example.called(self.model, x)
+        found = main_output(value)
         if found is None:
             raise TypeError(f"the network returns {type(value).__name__}, no tensor")
         return found.detach()
@@ -33,6 +36,15 @@ class Specimen:
         """Whether the same input gives the same finite output twice."""
         first = self.output(self.x)
         return bool(torch.isfinite(first).all()) and not moved(first, self.output(self.x))
+
+
+def main_output(value: Any) -> Tensor | None:
+    """The first tensor that a network returns that is no single number, as a loss inside it is."""
+    if isinstance(value, dict | list | tuple):
+        parts = [main_output(part) for part in (value.values() if isinstance(value, dict) else value)]
+        found = [part for part in parts if part is not None]
+        return next((part for part in found if part.dim()), next(iter(found), None))
+    return first_tensor(value)
 
 
 def specimens(examples: list[Example], fits: Callable[[Example], bool]) -> list[Specimen]:
@@ -44,3 +56,36 @@ def specimens(examples: list[Example], fits: Callable[[Example], bool]) -> list[
 def moved(a: Tensor, b: Tensor) -> bool:
     """Whether two outputs differ by more than rounding."""
     return float((a.float() - b.float()).abs().max()) > MOVED * (float(a.float().abs().max()) + 1e-6)
+
+
+def first_module(specimen: Specimen, changed: Tensor, part: Callable[[Tensor], Tensor | None]) -> str:
+    """The first module whose output moves in a part that must stay, when the input is changed.
+
+    Empty if that is only the network itself: then an operation of its own forward does it.
+    """
+    before, after = _outputs(specimen, specimen.x), _outputs(specimen, changed)
+    for (name, one), (_, two) in zip(before, after, strict=False):
+        kept, now = part(one), part(two)
+        if kept is not None and now is not None and kept.shape == now.shape and moved(kept, now):
+            return name
+    return ""
+
+
+def _outputs(specimen: Specimen, x: Tensor) -> list[tuple[str, Tensor]]:
+    """What the modules inside return, in the order in which they end."""
+    found: list[tuple[str, Tensor]] = []
+
+    def note(name: str, module: nn.Module, args: Any, output: Any) -> None:
+        tensor = first_tensor(output)
+        if tensor is not None and tensor.dim():
+            found.append((name, tensor.detach().clone()))
+
+    handles = [
+        m.register_forward_hook(partial(note, name)) for name, m in specimen.model.named_modules() if name
+    ]
+    try:
+        specimen.output(x)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return found

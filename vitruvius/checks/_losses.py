@@ -1,8 +1,12 @@
 """Losses at the beginning and at the end of a training."""
 
 from collections import Counter
+from math import log2
+from statistics import median
 
-from vitruvius.checks import Backward, Trace
+from vitruvius.checks import Backward, Criterion, Trace
+
+SMALLEST = 16.0  # a smaller factor may weigh a term
 
 
 def losses(trace: Trace) -> tuple[list[float], list[float]]:
@@ -14,3 +18,15 @@ def losses(trace: Trace) -> tuple[list[float], list[float]]:
     values = [value for where, value in known if where == line]
     share = max(1, len(values) // 10)
     return values[:share], values[-share:]
+
+
+def loss_scale(trace: Trace) -> float:
+    """By how much losses are multiplied before backward(), as by torch.amp.GradScaler; 1 if they are not."""
+    ratios, value = [], None
+    for event in trace.of(Criterion, Backward):
+        if isinstance(event, Criterion):
+            value = event.value
+        elif isinstance(event, Backward) and event.value and value:
+            ratios.append(event.value / value)
+    powers = [ratio for ratio in ratios if ratio >= SMALLEST and log2(ratio) == round(log2(ratio))]
+    return median(powers) if powers and 2 * len(powers) > len(ratios) else 1.0

@@ -1,7 +1,11 @@
 """A model that predicts what comes next sees it: the causal mask is missing, transposed or leaks."""
 
+from functools import partial
+
+from torch import Tensor
+
 from vitruvius.checks import Criterion, Findings, Trace, exact_error, lines, training
-from vitruvius.checks._experiment import Specimen, moved, specimens
+from vitruvius.checks._experiment import Specimen, first_module, moved, specimens
 
 LAYER = "nn.TransformerEncoderLayer(8, 2, 8, 0.0, batch_first=True)"
 SICK = training(
@@ -20,11 +24,16 @@ def causal_leak(trace: Trace) -> Findings:
             continue
         position = _leak(specimen)
         if position is not None:
+            module = first_module(
+                specimen, _changed(specimen, position), partial(_before, specimen, position)
+            )
             yield exact_error(
                 where=specimen.example.where,
+                module=module or None,
                 also=lines(trace.of(Criterion)),
                 evidence=f"targets are the inputs one step later, and the output before place {position} "
-                f"changes with the input from {position} on",
+                f"changes with the input from {position} on"
+                + (f", first in module {module}" if module else ""),
                 why="the network copies the answer while training and cannot when it generates",
                 fix="a causal mask (is_causal=True, torch.triu(..., 1) is what is hidden), or padding on the "
                 "left only",
@@ -33,16 +42,29 @@ def causal_leak(trace: Trace) -> Findings:
 
 
 def _leak(specimen: Specimen) -> int | None:
-    x = specimen.x
-    before = specimen.output(x)
-    axis = next((axis for axis in (1, 2) if before.dim() > axis and before.shape[axis] == x.shape[1]), None)
-    if axis is None:
-        return None
-    for position in sorted({x.shape[1] // 2, x.shape[1] - 1}):
-        changed = x.clone()
-        rest = x[:, position:]
-        changed[:, position:] = rest + 1.0 if x.is_floating_point() else rest.flip(0).roll(1, 1)
-        after = specimen.output(changed)
-        if moved(before.movedim(axis, 1)[:, :position], after.movedim(axis, 1)[:, :position]):
+    steps = specimen.x.shape[specimen.example.time_axis]
+    for position in sorted({steps // 2, steps - 1}):
+        early = _before(specimen, position, specimen.output(specimen.x))
+        after = _before(specimen, position, specimen.output(_changed(specimen, position)))
+        if early is not None and after is not None and moved(early, after):
             return position
     return None
+
+
+def _changed(specimen: Specimen, position: int) -> Tensor:
+    """The input with other values from a position on."""
+    axis, x = specimen.example.time_axis, specimen.x
+    changed = x.clone()
+    rest = x.narrow(axis, position, x.shape[axis] - position)
+    other = rest + 1.0 if x.is_floating_point() else rest.flip(1 - axis).roll(1, axis)
+    changed.narrow(axis, position, x.shape[axis] - position).copy_(other)
+    return changed
+
+
+def _before(specimen: Specimen, position: int, output: Tensor) -> Tensor | None:
+    """The part of an output that belongs to the positions before one; None if it has no such axis."""
+    axis, x = specimen.example.time_axis, specimen.x
+    if output.dim() == 2 and len(output) == x.shape[0] * x.shape[1]:  # rows and positions in one axis
+        output = output.reshape(x.shape[0], x.shape[1], -1)
+    axes = [place for place in (axis, 2) if output.dim() > place and output.shape[place] == x.shape[axis]]
+    return output.narrow(axes[0], 0, position) if axes else None

@@ -21,6 +21,12 @@ def double_softmax(trace: Trace) -> Findings:
             what = "softmax" if plain else "log-softmax"
             yield _finding(line, f"in all {len(here)} batches looked at, every row is a {what} already", what)
             return
+    twice = [event for event, graph in trace.graphs() if graph.softmax_twice]
+    if twice and len(twice) == len(trace.graphs()):
+        losses = [event for event in trace.of(Criterion) if event.name == "nll_loss"]
+        where = losses[0].where if losses else twice[0].where
+        yield _finding(where, "the log-softmax before the criterion is taken of a softmax", "softmax")
+        return
     twice = [event for event, graph in trace.graphs() if graph.sigmoid_twice]
     if twice:
         losses = [e for e in trace.of(Criterion) if e.name == "binary_cross_entropy_with_logits"]
@@ -37,7 +43,7 @@ def _finding(where: str, evidence: str, what: str) -> Finding:
         why=f"the criterion applies {what} itself; "
         + ("twice changes nothing but hides the intent" if harmless else "twice flattens the gradient"),
         fix=f"remove the {what} from the network and give the criterion raw scores",
-        severity="warning" if harmless else "error",
+        severity="info" if harmless else "error",
         confidence="exact",
-        explains=("rate_too_low", "vanishing"),
+        explains=() if harmless else ("rate_too_low", "vanishing"),
     )

@@ -1,9 +1,11 @@
 """Rows of a batch influence each other: the output of one row changes with the others."""
 
+from functools import partial
+
 import torch
 
 from vitruvius.checks import Example, Findings, Trace, exact_error, training
-from vitruvius.checks._experiment import Specimen, moved, specimens
+from vitruvius.checks._experiment import Specimen, first_module, moved, specimens
 
 SICK = training(
     "x = torch.randn(16, 3)",
@@ -24,11 +26,15 @@ def mixed_rows(trace: Trace) -> Findings:
             continue
         ends = (0, len(x) - 1)
         mixed = [row for row in ends if moved(before[row], specimen.output(_others_changed(x, row))[row])]
-        if mixed and not _is_time_major(specimen):
+        known = specimen.example.shifted and specimen.example.time_axis == 1  # then rows come first
+        if mixed and (known or not _is_time_major(specimen)):
+            row = mixed[0]
+            module = first_module(specimen, _others_changed(x, row), partial(_row, row, len(x)))
             yield exact_error(
                 where=specimen.example.where,
+                module=module or None,
                 evidence=f"the output of row {mixed[0]} of {type(specimen.model).__name__} changes when "
-                "only other rows do (eval mode)",
+                "only other rows do (eval mode)" + (f", first in module {module}" if module else ""),
                 why="attention, softmax, a reshape or an RNN runs over the batch axis instead of the tokens",
                 fix="batch_first=True, or the right axis (dim) and order in permute, view and softmax",
                 explains=("causal_leak", "positions_ignored"),
@@ -38,7 +44,19 @@ def mixed_rows(trace: Trace) -> Findings:
 def _has_rows(example: Example, steps: int) -> bool:
     """Whether the targets confirm the batch axis; a batch that always comes again may be one graph or set."""
     varied = example.batches > 2 or not steps
-    return varied and example.target_shape[:1] in ((example.rows,), ()) and len(example.args) == 1
+    others = [value for value in (*example.args, *example.kwargs.values()) if value is not example.x]
+    # A mask or a length may come along, but no second tensor with the same rows.
+    alone = not any(
+        isinstance(value, torch.Tensor) and len(value.shape) and len(value) == example.rows
+        for value in others
+    )
+    flat = example.x is not None and example.shifted and example.target_shape == (example.x.numel(),)
+    rows = example.target_shape[:1] in ((example.rows,), ()) or flat
+    return varied and rows and alone and not (example.shifted and example.time_axis == 0)
+
+
+def _row(row: int, rows: int, output: torch.Tensor) -> torch.Tensor | None:
+    return output[row] if len(output) == rows else None
 
 
 def _others_changed(x: torch.Tensor, row: int) -> torch.Tensor:

@@ -56,10 +56,12 @@ def _attends(example: Example) -> bool:
     names = [type(module).__name__.lower() for module in example.model.modules()]
     attention = any("attention" in name or "attn" in name or "transformer" in name for name in names)
     named = any("attn" in path or "att" in path.split(".") for path, _ in example.model.named_modules())
-    x = example.args[0]
+    x = example.x
     embeds = any(isinstance(module, nn.Embedding) for module in example.model.modules())
+    if x is None:
+        return False
     tokens = x.dim() == 2 and not x.is_floating_point() and embeds
-    fits = (x.dim() == 4 or tokens) and len(example.args) == 1 and not example.shifted
+    fits = (x.dim() == 4 or tokens) and example.single_input and not example.shifted
     return (attention or named) and fits
 
 

@@ -3,7 +3,7 @@
 from statistics import median
 
 from vitruvius.checks import Finding, Findings, OptimiserBuilt, Step, Trace, lines, training
-from vitruvius.checks._losses import losses
+from vitruvius.checks._losses import loss_scale, losses
 
 SICK = training(
     "x = torch.randn(8, 3)",
@@ -25,14 +25,18 @@ def rate_too_low(trace: Trace) -> Findings:
     fell = median(first) - median(last) > LEAST * abs(median(first))
     if fell or max(moved) > SHORTEST or median(moved) * trace.steps > REACH:
         return
-    rate = max(event.lr for event in steps)
+    rate, scale = max(event.lr for event in steps), loss_scale(trace)
+    fix = "a rate a thousand times larger, then halve it while the loss jumps"
+    if scale > 1:
+        fix = "scaler.unscale_(optimizer) before gradients are clipped; if nothing is clipped, a larger rate"
     yield Finding(
         where=steps[0].where,
         also=lines(trace.of(OptimiserBuilt)),
         evidence=f"rate {rate:g}: a step changes the weights by {median(moved):.1e} of their size; "
-        f"the loss went from {median(first):.4g} to {median(last):.4g} in {trace.steps} steps",
+        f"the loss went from {median(first) / scale:.4g} to {median(last) / scale:.4g} in {trace.steps} steps"
+        + (f"; backward() got it times {scale:g}, and gradients are scaled likewise" if scale > 1 else ""),
         why="a useful step is about a thousandth of the weights; in float32 nothing below 1e-7 is even "
         "stored",
-        fix="a rate a thousand times larger, then halve it while the loss jumps",
+        fix=fix,
         explains=("shuffled_labels",),
     )

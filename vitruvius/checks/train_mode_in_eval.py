@@ -4,7 +4,7 @@ import linecache
 import re
 from itertools import pairwise
 
-from vitruvius.checks import Backward, Finding, Findings, Forward, Trace, lines, named, training
+from vitruvius.checks import Backward, Finding, Findings, Forward, Step, Trace, lines, named, training
 from vitruvius.checks._words import speaks_of_test
 
 SICK = training(net="nn.Sequential(nn.Linear(3, 8), nn.Dropout(0.5), nn.Linear(8, 1))")
@@ -20,7 +20,8 @@ def train_mode_in_eval(trace: Trace) -> Findings:
     noisy = [event for event in noisy if event.network in trained]
     # Before the first step such a pass only builds lazy layers or shows shapes.
     noisy = [event for event in noisy if event.step and (event.training or event.batch_norm)]
-    noisy += _unused(trace)
+    unused = _unused(trace)
+    noisy += unused
     for line in lines(noisy):
         here = [event for event in noisy if event.where == line]
         recomputes = any(event.updates_statistics for event in here)
@@ -34,16 +35,19 @@ def train_mode_in_eval(trace: Trace) -> Findings:
             "in training mode",
             why="results depend on chance and on the other rows, and BatchNorm learns from the test data",
             fix="model.eval() before evaluating, model.train() before training goes on",
-            confidence="exact",
+            # That words speak of a test is no proof.
+            confidence="heuristic" if here[0] in unused or _feeds_training(trace, here, False) else "exact",
         )
         return
 
 
-def _feeds_training(trace: Trace, here: list[Forward]) -> bool:
+def _feeds_training(trace: Trace, here: list[Forward], words: bool = True) -> bool:
     """Whether such passes are part of the training step, as the fakes of a GAN or pseudo-labels are."""
     line, steps = here[0].where, [event.step for event in here]
     each_step = all(later - earlier == 1 for earlier, later in pairwise(steps))
-    in_step = each_step and not speaks_of_test(here[0]) and len({event.batch for event in here}) > 1
+    in_step = (
+        each_step and not (words and speaks_of_test(here[0])) and len({event.batch for event in here}) > 1
+    )
     followed, waiting = 0, False
     for event in trace.of(Forward, Backward):
         if isinstance(event, Forward) and event.where == line and not event.grad:
@@ -73,4 +77,13 @@ def _unused(trace: Trace) -> list[Forward]:
             open_pass[event.network] = event
     found += open_pass.values()
     found = [event for event in found if event.training_module and event.training and event.step]
-    return [event for event in found if speaks_of_test(event)]
+    return [event for event in found if speaks_of_test(event) and not _is_each_step(trace, event)]
+
+
+def _is_each_step(trace: Trace, event: Forward) -> bool:
+    """Whether the line runs on a new batch in every step: D(real) before D(fake) is no evaluation."""
+    here = [other for other in trace.forwards() if other.where == event.where]
+    optimisers = len({step.optimiser for step in trace.of(Step)})
+    steps = len({other.step for other in here})
+    often = steps == len(here) and steps * max(optimisers, 1) >= 0.5 * trace.steps
+    return often and len({other.batch for other in here}) > 1

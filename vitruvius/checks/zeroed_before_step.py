@@ -1,6 +1,18 @@
 """Gradients are zeroed between backward() and step(): the step has nothing to apply."""
 
-from vitruvius.checks import BATCH, Findings, Step, Trace, ZeroGrad, exact_error, lines, training
+from collections import Counter
+
+from vitruvius.checks import (
+    BATCH,
+    Findings,
+    GradientsDropped,
+    Step,
+    Trace,
+    ZeroGrad,
+    exact_error,
+    lines,
+    training,
+)
 from vitruvius.checks._steps import line
 
 SICK = training(BATCH, "optimizer.zero_grad()").replace("optimizer.step()", "optimizer.step()  # here")
@@ -10,6 +22,7 @@ HEALTHY = training()
 def zeroed_before_step(trace: Trace) -> Findings:
     """A step whose gradients were computed and then cleared."""
     steps = trace.of(Step)
+    yield from _only_the_last(trace, steps)
     empty = [event for event in steps if event.zeroed or (event.waiting and event.gradient_scale == 0)]
     if len(empty) > 1:
         first = empty[0]
@@ -23,3 +36,26 @@ def zeroed_before_step(trace: Trace) -> Findings:
             fix="move zero_grad() before backward(), or after step()",
             explains=("rate_too_low", "leftover_dropped", "step_without_backward", "backward_without_step"),
         )
+
+
+def _only_the_last(trace: Trace, steps: list[Step]) -> Findings:
+    """Of several micro-batches for a step all but the last are zeroed: zero_grad() in every one."""
+    for optimiser in dict.fromkeys(event.optimiser for event in steps):
+        own = [event for event in steps if event.optimiser == optimiser and event.waiting]
+        line_of = {event.waiting[0].where for event in own}
+        drops = [event for event in trace.of(GradientsDropped) if event.optimiser == optimiser]
+        lost = [event for event in drops if set(event.lines) == line_of and len(event.lines) == 1]
+        single = all(len(event.waiting) == 1 for event in own)
+        # Every step loses the same number, whatever the skipped steps of a scaler may add at the beginning.
+        between = Counter(event.step for event in lost)
+        if len(own) > 1 and single and len(between) >= len(own) - 1 and len(set(between.values())) <= 2:
+            each = max(between.values())
+            yield exact_error(
+                where=lost[0].where,
+                also=lines([*own[:1], *lost]),
+                evidence=f"{each + 1} backward passes at {line(own[0].waiting[0].where)} for each step, and "
+                f"{len(lost)} times the gradients were zeroed in between: only the last micro-batch counts",
+                why="gradients of micro-batches add up only if nothing zeroes them before the step",
+                fix="zero_grad() once after each step, not in every micro-batch",
+                explains=("leftover_dropped", "rate_too_low"),
+            )

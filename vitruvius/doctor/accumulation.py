@@ -25,7 +25,7 @@ def tables(trace: Trace) -> tuple[AccumulationTable, ...]:
 
 def _table_or_failure(trace: Trace, example: Example) -> AccumulationTable:
     name = type(example.model).__name__
-    trained = [event for event in trace.forwards() if event.network == id(example.model)]
+    trained = [event for event in trace.forwards() if event.network == example.network]
     try:
         with torch.random.fork_rng(devices=[]), torch.enable_grad():
             return _table(example, any(event.batch_norm for event in trained), name)

@@ -2,6 +2,7 @@
 
 import copy
 from collections import deque
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -18,7 +19,7 @@ WEIGHTED = ("Addmm", "Mm", "Bmm", "Convolution", "UnsafeView", "Linear")
 BOUNDS = {"TanhBackward0": (-1.0, 1.0), "SigmoidBackward0": (0.0, 1.0)}
 
 
-def read(loss: Tensor) -> tuple[GraphFacts, list[Tensor]]:
+def read(loss: Tensor, key_of: Callable[[Tensor], int]) -> tuple[GraphFacts, list[Tensor]]:
     """The facts of the graph below a loss, and its leaves."""
     facts, leaves = GraphFacts(), []
     seen: set[Any] = set()
@@ -35,7 +36,7 @@ def read(loss: Tensor) -> tuple[GraphFacts, list[Tensor]]:
         _read_node(facts, node, name, hidden)
         hidden = hidden or name.startswith(WEIGHTED)
         queue.extend((following, hidden) for following, _ in node.next_functions)
-    facts.leaves = {id(leaf) for leaf in leaves}
+    facts.leaves = {key_of(leaf) for leaf in leaves}
     facts.summed_rows = _summed_rows(loss)
     return facts, leaves
 
@@ -54,6 +55,9 @@ def _read_node(facts: GraphFacts, node: Any, name: str, hidden: bool) -> None:
         facts.saturated.append((float(at_bound.float().mean()), result.numel()))
     elif operation in ZERO_DERIVATIVE and not facts.zero_derivative:
         facts.zero_derivative = operation.lower()
+    elif name == "LogSoftmaxBackward0":
+        scores = _behind_reshapes(node.next_functions[0][0])
+        facts.softmax_twice |= scores is not None and scores.name() == "SoftmaxBackward0"
     elif name.startswith("BinaryCrossEntropyWithLogits"):
         scores = _behind_reshapes(node.next_functions[0][0])
         facts.sigmoid_twice = scores is not None and scores.name() == "SigmoidBackward0"

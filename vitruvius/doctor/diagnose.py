@@ -2,23 +2,19 @@
 
 import linecache
 import re
-import sys
 import time
-import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
-from types import CodeType, ModuleType
 from typing import Any
 
 import torch
 from torch import nn
 
 from vitruvius import checks
-from vitruvius.checks import Backward, Finding, Step, Trace
+from vitruvius.checks import Backward, Finding, Step, Trace, UnknownFact
 from vitruvius.core import plugins
-from vitruvius.core.errors import UserError, reason
+from vitruvius.core.errors import UserError
 from vitruvius.doctor.accumulation import tables
 from vitruvius.doctor.hooks import installed
 from vitruvius.doctor.results import Result, Skipped
@@ -70,7 +66,7 @@ def watch(steps: int | None = None, table: bool = False) -> Iterator[Report]:
 def examine(trace: Trace, names: Sequence[str] | None = None) -> Result:
     """Let the checks look at a trace: root causes first, without consequences and allowed lines."""
     names = tuple(plugins.members("checks")) if names is None else names
-    if not trace.of(Backward, Step):
+    if not any(isinstance(event, Backward | Step) for event in trace.events):
         why = "neither a backward pass nor a step was seen"
         return Result(skipped=tuple(Skipped(check=name, why=why) for name in names), steps=trace.steps)
     found: list[Finding] = []
@@ -79,6 +75,9 @@ def examine(trace: Trace, names: Sequence[str] | None = None) -> Result:
         try:
             found += checks.findings(name, trace)
             checked.append(name)
+        except UnknownFact as missing:
+            why = trace.unknown.get(str(missing), "it could not be found out")
+            skipped.append(Skipped(check=name, why=f"{missing} is unknown: {why}"))
         except Exception as error:  # a network that cannot be copied must not hide the other findings
             skipped.append(Skipped(check=name, why=f"{type(error).__name__}: {error}"))
     causes = _root_causes([finding for finding in found if not _allowed(finding)])
@@ -101,69 +100,6 @@ def _allowed(finding: Finding) -> bool:
         if allowed and finding.bug in re.split(r"[,\s]+", allowed[1]):
             return True
     return False
-
-
-def run_script(
-    script: str,
-    arguments: Sequence[str],
-    steps: int | None = None,
-    to_stderr: bool = False,
-    table: bool = False,
-) -> Result:
-    """Run a script as `python script arguments` does and watch it; its error is shown, not raised."""
-    path, exit_code = Path(script), 0
-    code = _compile(path)
-    with _as_main(path, arguments) as main, redirect_stdout(sys.stderr) if to_stderr else nullcontext():
-        with watch(steps, table) as report:
-            exit_code = _exit_code(lambda: exec(code, main.__dict__))
-        sys.stdout.flush()
-    return report.result.model_copy(update={"script_exit": exit_code})
-
-
-def _compile(path: Path) -> CodeType:
-    try:
-        source = path.read_bytes()
-    except OSError as error:
-        raise UserError(f"{path}: {reason(error)}") from error
-    try:
-        return compile(source, str(path), "exec")
-    except (SyntaxError, ValueError) as error:
-        line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
-        raise UserError(f"{path}{line}: syntax error: {getattr(error, 'msg', error)}") from error
-
-
-def _exit_code(call: Callable[[], Any]) -> int:
-    """The exit code of python; a traceback begins where the user's code does."""
-    try:
-        call()
-    except SystemExit as end:
-        if end.code is None or isinstance(end.code, int):
-            return end.code or 0
-        print(end.code, file=sys.stderr)
-        return 1
-    except Exception as error:
-        ours = Path(__file__).parent
-        frames = error.__traceback__
-        while frames is not None and Path(frames.tb_frame.f_code.co_filename).parent == ours:
-            frames = frames.tb_next
-        traceback.print_exception(type(error), error, frames)
-        return 1
-    return 0
-
-
-@contextmanager
-def _as_main(path: Path, arguments: Sequence[str]) -> Iterator[ModuleType]:
-    """Set `__main__`, sys.argv and the first entry of sys.path as python does for a script."""
-    main = ModuleType("__main__")
-    main.__dict__.update(__file__=str(path), __builtins__=__builtins__)
-    before, argv, search = sys.modules["__main__"], sys.argv, list(sys.path)
-    sys.modules["__main__"], sys.argv = main, [str(path), *arguments]
-    sys.path.insert(0, str(path.resolve().parent))
-    linecache.checkcache(str(path))
-    try:
-        yield main
-    finally:
-        sys.modules["__main__"], sys.argv, sys.path[:] = before, argv, search
 
 
 def examine_model(factory: Callable[[], Any], name: str, table: bool = False) -> Result:

@@ -2,19 +2,38 @@
 
 import functools
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 import torch
 from torch import nn
+from torch._C._functorch import peek_interpreter_stack
 from torch.nn import functional
 from torch.nn.modules import module as modules
 from torch.nn.modules.dropout import _DropoutNd
 from torch.optim import Optimizer, lr_scheduler, optimizer
+from torch.overrides import has_torch_function
 
-from vitruvius.checks import Argmax, Attention, AutogradGrad, DropoutInEval
+from vitruvius.checks import (
+    Argmax,
+    Attention,
+    AutogradGrad,
+    Backward,
+    Criterion,
+    DropoutInEval,
+    Event,
+    Forward,
+    Gradients,
+    GradientsDropped,
+    NonFinite,
+    OptimiserBuilt,
+    Restarted,
+    SchedulerStep,
+    Step,
+    ZeroGrad,
+)
 from vitruvius.doctor import user_code
 from vitruvius.doctor.watcher import Watcher
 
@@ -22,6 +41,7 @@ CRITERIA = (
     *("cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div"),
     *("binary_cross_entropy", "binary_cross_entropy_with_logits", "poisson_nll_loss", "gaussian_nll_loss"),
 )
+BACKWARD = (Backward, NonFinite, Gradients, GradientsDropped)  # what a backward pass may tell
 CALLER = 2  # frames between a replacement and who called the original
 DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout")
 
@@ -34,39 +54,97 @@ def installed(watcher: Watcher) -> Iterator[None]:
         stack.callback(modules._global_forward_hooks_with_kwargs.clear)
         for handle in _hooks(watcher):
             stack.callback(handle.remove)
-        for owner, name, replacement in _replacements():
-            original = getattr(owner, name)
-            setattr(owner, name, _replaced(original, replacement, watcher))
+        swaps = [
+            (owner, name, getattr(owner, name), _replaced(owner, name, replacement, watcher))
+            for owner, name, replacement in _replacements()
+        ]
+        for owner, name, original, call in swaps:
+            setattr(owner, name, call)
             stack.callback(setattr, owner, name, original)
+        functions = [(original, call) for owner, _, original, call in swaps if isinstance(owner, ModuleType)]
+        _exchange_imported(dict(functions))
+        stack.callback(_exchange_imported, {call: original for original, call in functions})
+        _ACTIVE.append(watcher)
+        stack.callback(_ACTIVE.remove, watcher)
         yield
 
 
-def _replaced(original: Any, replacement: Any, watcher: Watcher) -> Any:
+_ACTIVE: list[Watcher] = []
+
+
+def silence() -> None:
+    """Silence the watchers that a child process has inherited by fork."""
+    for watcher in _ACTIVE:
+        watcher.busy = True
+
+
+def _exchange_imported(exchanged: dict[Any, Any]) -> None:
+    """Exchange functions that modules outside torch hold by `from torch.nn.functional import ...`."""
+    wanted = {id(old): new for old, new in exchanged.items()}
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] != "torch" and isinstance(module, ModuleType):
+            for attribute, value in list(vars(module).items()):
+                if id(value) in wanted:
+                    setattr(module, attribute, wanted[id(value)])
+
+
+def _replaced(owner: Any, name: str, replacement: Any, watcher: Watcher) -> Any:
     """A function or method that calls the replacement with the watcher, the original and its arguments."""
+    original = getattr(owner, name)
+
+    @functools.wraps(original)
+    def in_place(*args: Any, **kwargs: Any) -> Any:
+        # A subclass of Tensor may compare the function that it is handed with torch's own.
+        setattr(owner, name, original)
+        try:
+            return original(*args, **kwargs)
+        finally:
+            setattr(owner, name, call)
 
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return replacement(watcher, original, *args, **kwargs)
+        own = in_place if has_torch_function(args) else original
+        return replacement(watcher, own, *args, **kwargs)
 
+    # torch's own function, also where one watcher is installed inside another
+    call.original = getattr(original, "original", original)  # type: ignore[attr-defined]
     return call
+
+
+def _tell(
+    watcher: Watcher, kinds: Iterable[type[Event]], report: Callable[..., Any], *args: Any, **kw: Any
+) -> Any:
+    """Report to the watcher. An error in there is the watcher's: events of these kinds are then unknown."""
+    if watcher.busy or torch.jit.is_tracing():
+        return None
+    try:
+        if peek_interpreter_stack() is not None:
+            raise TypeError("it runs inside a transform of torch.func (vmap, grad, ...)")
+        return report(*args, **kw)
+    except Exception as error:
+        for kind in kinds:
+            watcher.trace.lose(kind.__name__, error)
+        return None
 
 
 def _hooks(watcher: Watcher) -> list[Any]:
     def enters(module: nn.Module, args: Any) -> None:
-        if not watcher.busy:
-            watcher.enters(module)
+        _tell(watcher, (Forward,), watcher.enters, module)
 
-    def leaves(module: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
-        if not watcher.busy:
-            watcher.leaves(module, args, kwargs)
+    def leaves(module: nn.Module, args: Any, *rest: Any) -> None:
+        if len(rest) < 2:  # the forward pass has raised an error: torch then gives no keyword arguments
+            _tell(watcher, (Forward,), watcher.fails, module)
+        else:
+            _tell(watcher, (Forward,), watcher.leaves, module, args, rest[0])
 
     def before(optimiser: Optimizer, args: Any, kwargs: Any) -> None:
         given = args[1:] if args and args[0] is optimiser else args
         closure = kwargs.get("closure") or next(iter(given), None)
-        watcher.before_step(optimiser, closure is not None)
+        _tell(watcher, (Step,), watcher.before_step, optimiser, closure is not None)
 
     def after(optimiser: Optimizer, args: Any, kwargs: Any) -> None:
-        watcher.after_step(optimiser)
+        _tell(watcher, (Step,), watcher.after_step, optimiser)
+        watcher.count_step()
 
     return [
         modules.register_module_forward_pre_hook(enters),
@@ -86,6 +164,7 @@ def _replacements() -> list[tuple[Any, str, Any]]:
         (torch, "argmax", _argmax),
         (torch.Tensor, "argmax", _argmax),
         (functional, "scaled_dot_product_attention", _attention),
+        (torch.jit, "script", _scripted),
     ]
     found += [(functional, name, _criterion) for name in CRITERIA]
     found += [(functional, name, _dropout) for name in DROPOUTS]
@@ -100,50 +179,82 @@ def _descendants(kind: type[Any]) -> list[type[Any]]:
     return [found for child in children for found in (child, *_descendants(child))]
 
 
+def _scripted(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
+    """Compile with torch's own functions in place: a hook is no TorchScript."""
+    swaps = [(owner, name, getattr(owner, name)) for owner, name, _ in _replacements()]
+    for owner, name, call in swaps:
+        setattr(owner, name, call.original)
+    functions = [call for owner, _, call in swaps if isinstance(owner, ModuleType)]
+    _exchange_imported({call: call.original for call in functions})
+    try:
+        return original(*args, **kwargs)
+    finally:
+        for owner, name, call in swaps:
+            setattr(owner, name, call)
+        _exchange_imported({call.original: call for call in functions})
+
+
 def _backward(watcher: Watcher, original: Any, tensors: Any, *args: Any, **kwargs: Any) -> Any:
-    root = tensors if isinstance(tensors, torch.Tensor) else next(iter(tensors), None)
-    if watcher.busy or not isinstance(root, torch.Tensor):
-        return original(tensors, *args, **kwargs)
-    event = watcher.before_backward(root)
+    root = tensors
+    if not isinstance(tensors, torch.Tensor):
+        tensors = tuple(tensors)
+        root = next(iter(tensors), None)
+    event = None
+    if isinstance(root, torch.Tensor):
+        event = _tell(watcher, BACKWARD, watcher.before_backward, root)
     value = original(tensors, *args, **kwargs)
-    watcher.after_backward(event)
+    if event is not None:
+        _tell(watcher, (Gradients, Step), watcher.after_backward, event)
     return value
 
 
 def _grad(watcher: Watcher, original: Any, outputs: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-    if not watcher.busy and watcher.sampling:
-        inputs = (inputs,) if isinstance(inputs, torch.Tensor) else tuple(inputs)
-        watcher.note(AutogradGrad(**watcher.now(), inputs=tuple(map(id, inputs))))
+    inputs = inputs if isinstance(inputs, torch.Tensor) else tuple(inputs)
+    if watcher.sampling:
+        asked = (inputs,) if isinstance(inputs, torch.Tensor) else inputs
+        _tell(watcher, (AutogradGrad,), _note_grad, watcher, asked)
     return original(outputs, inputs, *args, **kwargs)
+
+
+def _note_grad(watcher: Watcher, inputs: tuple[torch.Tensor, ...]) -> None:
+    keys = tuple(map(watcher.networks.keys.of, inputs))
+    watcher.note(AutogradGrad(**watcher.now(), inputs=keys))
 
 
 def _optimiser_init(watcher: Watcher, original: Any, self: Optimizer, *args: Any, **kwargs: Any) -> None:
     original(self, *args, **kwargs)
-    watcher.optimiser_built(self)
+    _tell(watcher, (OptimiserBuilt, Restarted), watcher.optimiser_built, self)
 
 
 def _zero_grad(watcher: Watcher, original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
-    watcher.zero_grad(self)
+    _tell(watcher, (ZeroGrad, GradientsDropped, Step), watcher.zero_grad, self)
     return original(self, *args, **kwargs)
 
 
-def _criterion(watcher: Watcher, original: Any, input: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
-    value = original(input, target, *args, **kwargs)
-    if not watcher.busy and isinstance(value, torch.Tensor) and isinstance(input, torch.Tensor):
-        watcher.criterion(original.__name__, input, target, value, kwargs.get("reduction", "mean"))
+def _criterion(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
+    value = original(*args, **kwargs)
+    _tell(watcher, (Criterion,), _note_criterion, watcher, original.__name__, value, *args, **kwargs)
     return value
 
 
-def _dropout(
-    watcher: Watcher, original: Any, input: Any, p: float = 0.5, training: bool = True, *rest: Any, **kw: Any
-) -> Any:
-    if not watcher.busy and p > 0:
-        _note_dropout(watcher, p, training, sys._getframe(CALLER))
-    return original(input, p, training, *rest, **kw)
+def _note_criterion(
+    watcher: Watcher, name: str, value: Any, input: Any, target: Any, *args: Any, **kwargs: Any
+) -> None:
+    if isinstance(value, torch.Tensor) and isinstance(input, torch.Tensor):
+        watcher.criterion(name, input, target, value, kwargs.get("reduction", "mean"))
+
+
+def _dropout(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
+    given = dict(zip(("input", "p", "training"), args, strict=False)) | kwargs
+    p, active = given.get("p", 0.5), given.get("training", original.__name__ != "alpha_dropout")
+    _tell(watcher, (DropoutInEval,), _note_dropout, watcher, p, active, sys._getframe(CALLER))
+    return original(*args, **kwargs)
 
 
 def _note_dropout(watcher: Watcher, p: float, active: bool, caller: FrameType) -> None:
     """Note dropout that is active in a user's module in eval mode; otherwise note the module's mode."""
+    if p <= 0:
+        return
     owner = _running_module(caller)
     layer = caller.f_locals.get("self")
     if owner is None or (isinstance(layer, _DropoutNd) and layer in owner.modules()):
@@ -169,22 +280,33 @@ def _running_module(frame: FrameType | None) -> nn.Module | None:
     return None
 
 
-def _argmax(watcher: Watcher, original: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
-    if not watcher.busy and watcher.sampling and torch.is_grad_enabled() and input.requires_grad:
+def _argmax(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
+    if torch.is_grad_enabled() and watcher.sampling:
+        _tell(watcher, (Argmax,), _note_argmax, watcher, *args, **kwargs)
+    return original(*args, **kwargs)
+
+
+def _note_argmax(watcher: Watcher, input: torch.Tensor, *args: Any, **kwargs: Any) -> None:
+    if input.requires_grad:
         watcher.note(Argmax(**watcher.now()))
-    return original(input, *args, **kwargs)
 
 
-def _attention(watcher: Watcher, original: Any, query: Any, *args: Any, **kwargs: Any) -> Any:
+def _attention(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
+    _tell(
+        watcher, (DropoutInEval, Attention), _note_attention, watcher, sys._getframe(CALLER), *args, **kwargs
+    )
+    return original(*args, **kwargs)
+
+
+def _note_attention(
+    watcher: Watcher, caller: FrameType, query: torch.Tensor, *args: Any, **kwargs: Any
+) -> None:
     dropped = kwargs.get("dropout_p", args[3] if len(args) > 3 else 0.0)
-    caller = sys._getframe(CALLER)
-    if not watcher.busy and dropped > 0:
-        _note_dropout(watcher, dropped, True, caller)
-    if not watcher.busy and watcher.sampling:
+    _note_dropout(watcher, dropped, True, caller)
+    if watcher.sampling:
         direct = user_code.is_users(caller.f_code.co_filename)
         facts = {"dim": query.dim(), "dropout": dropped, "direct": direct, "device": query.device.type}
         watcher.note(Attention(**watcher.now(), **facts))
-    return original(query, *args, **kwargs)
 
 
 _STEPPING: list[Any] = []  # schedulers whose step or constructor is running
@@ -201,5 +323,5 @@ def _scheduler_init(watcher: Watcher, original: Any, self: Any, *args: Any, **kw
 def _scheduler_step(watcher: Watcher, original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
     value = _scheduler_init(watcher, original, self, *args, **kwargs)
     if not _STEPPING:  # else called by another scheduler, or by its constructor
-        watcher.scheduler_step(self)
+        _tell(watcher, (SchedulerStep,), watcher.scheduler_step, self)
     return value

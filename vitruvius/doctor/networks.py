@@ -1,5 +1,11 @@
-"""The networks that ran: module paths, first values of parameters, and one example batch each."""
+"""The networks that ran: module paths, first values of parameters, and one example batch each.
 
+Networks are named by keys. While they are small all are held until the end, for experiments on copies; of
+large ones that follow one another only the first and the newest are, so that watching needs no more memory.
+"""
+
+import itertools
+import weakref
 from typing import Any
 
 import torch
@@ -8,37 +14,93 @@ from torch import Tensor, nn
 from vitruvius.checks import Example, Parameter
 from vitruvius.doctor import user_code
 
+HELD_BYTES = 32_000_000  # weights that are held beside the largest network
+
+
+class Keys:
+    """A number for every module and tensor; unlike `id`, it is never given twice."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[weakref.ref[Any], int]] = {}
+        self._numbers = itertools.count(1)
+
+    def of(self, thing: Any) -> int:
+        """The key of a thing."""
+        address = id(thing)
+        known = self._known.get(address)
+        if known is None or known[0]() is not thing:
+            known = self._known[address] = (weakref.ref(thing), next(self._numbers))
+        return known[1]
+
 
 class Networks:
     """The networks that ran, by key, with what is known about their parameters."""
 
     def __init__(self) -> None:
-        self.models: dict[int, nn.Module] = {}
+        self.keys = Keys()
+        self.models: dict[int, weakref.ref[nn.Module]] = {}
+        self.held: dict[int, tuple[nn.Module, int]] = {}  # the networks that are held, and their bytes
         self.examples: dict[int, Example] = {}
-        self.tensors: dict[int, Tensor] = {}
+        self.tensors: dict[int, weakref.ref[Tensor]] = {}
+        self.tensors_held: dict[int, Tensor] = {}  # of no network, but used more than once
         self.parameters: dict[int, Parameter] = {}
         self.first_values: dict[int, list[float]] = {}
         self.called: set[int] = set()  # keys of the modules that were called
         self.paths: dict[int, str] = {}
+        self.unreadable: Exception | None = None  # why the values of some parameter are unknown
 
-    def add(self, model: nn.Module) -> None:
-        """Add a network when it runs for the first time."""
-        self.models[id(model)] = model
+    def add(self, model: nn.Module) -> int:
+        """The key of a network; it is added when it runs for the first time."""
+        network = self.keys.of(model)
+        if network in self.models:
+            return network
+        self.models[network] = weakref.ref(model)
         for path, module in model.named_modules():
             for name, parameter in module.named_parameters(recurse=False):
-                known = self.add_parameter(parameter)
+                known, key = self.add_parameter(parameter), self.keys.of(parameter)
                 known.name, known.layer = f"{path}.{name}" if path else name, type(module).__name__
-                known.alike, self.first_values[id(parameter)] = _units_alike(parameter), _sample(parameter)
+                self._read_values(key, known, parameter)
+                self.tensors_held.pop(key, None)
+        self._hold(network, model)
+        return network
+
+    def _hold(self, network: int, model: nn.Module) -> None:
+        """Hold a network, and let go of those between the first and this one while they are too large."""
+        sizes = [p.numel() * p.element_size() for p in model.parameters() if _is_made(p)]
+        self.held[network] = (model, sum(sizes))
+        while len(self.held) > 2 and self._bytes() > HELD_BYTES:
+            self._release(list(self.held)[1])
+
+    def _bytes(self) -> int:
+        sizes = [size for _, size in self.held.values()]
+        return sum(sizes) - max(sizes)
+
+    def _release(self, network: int) -> None:
+        model, _ = self.held.pop(network)
+        for parameter in model.parameters():
+            self._settle(self.keys.of(parameter), parameter)
+        if network in self.examples:
+            self.examples[network].model = None  # type: ignore[assignment]  # until `finish`
+        weakref.finalize(model, self.examples.pop, network, None).atexit = False
 
     def add_parameter(self, tensor: Tensor) -> Parameter:
         """Add a tensor that can learn, or find it."""
-        key = id(tensor)
+        key = self.keys.of(tensor)
         if key not in self.parameters:
-            self.tensors[key] = tensor
-            self.first_values[key] = _sample(tensor)
-            shape, learns = tuple(tensor.shape), tensor.requires_grad
-            self.parameters[key] = Parameter(shape=shape, trainable=learns, alike=_units_alike(tensor))
+            self.tensors[key] = weakref.ref(tensor)
+            known = Parameter(shape=tuple(tensor.shape), trainable=tensor.requires_grad)
+            self.parameters[key] = known
+            self._read_values(key, known, tensor)
+        elif not self.parameters[key].layer:
+            self.tensors_held[key] = tensor
         return self.parameters[key]
+
+    def _read_values(self, key: int, known: Parameter, tensor: Tensor) -> None:
+        """Keep the first values of a tensor, to see later whether it has changed."""
+        try:
+            known.alike, self.first_values[key] = _units_alike(tensor), _sample(tensor)
+        except Exception as error:  # meta and fake tensors have no values
+            self.unreadable = self.unreadable or error
 
     def add_example(self, model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Keep a copy of what a network was given."""
@@ -46,46 +108,72 @@ class Networks:
         def copied(value: Any) -> Any:
             return value.detach().clone() if isinstance(value, Tensor) else value
 
-        kept = {name: copied(value) for name, value in kwargs.items()}
-        self.examples[id(model)] = Example(model, tuple(map(copied, args)), kept, user_code.where())
+        kept, network = {name: copied(value) for name, value in kwargs.items()}, self.keys.of(model)
+        if network in self.held:
+            copies = tuple(map(copied, args))
+            self.examples[network] = Example(model, copies, kept, user_code.where(), network)
 
     def path(self, module: nn.Module | None) -> str:
         """The path of a module in its network, its class if it is the network itself, empty for None."""
         if module is None:
             return ""
-        if id(module) not in self.paths:
-            named = (pair for model in self.models.values() for pair in model.named_modules())
+        key = self.keys.of(module)
+        if key not in self.paths:
+            named = (pair for _, model in self.alive() for pair in model.named_modules())
             path = next((name for name, inner in named if inner is module), "")
-            self.paths[id(module)] = path or type(module).__name__
-        return self.paths[id(module)]
+            self.paths[key] = path or type(module).__name__
+        return self.paths[key]
+
+    def alive(self) -> list[tuple[int, nn.Module]]:
+        """The networks that exist still."""
+        return [(key, model) for key, held in self.models.items() if (model := held()) is not None]
 
     def gradients(self) -> dict[int, Tensor]:
         """The gradients of the weight matrices that belong to a network."""
-        tensors = {key: self.tensors[key] for key, known in self.parameters.items() if known.name}
-        return {key: p.grad for key, p in tensors.items() if p.dim() >= 2 and p.grad is not None}
+        named = {key: self.tensors[key]() for key, known in self.parameters.items() if known.name}
+        found = {key: p.grad for key, p in named.items() if p is not None and p.dim() >= 2}
+        return {key: gradient for key, gradient in found.items() if gradient is not None}
 
     def finish(self) -> None:
         """Compare parameters with their first values, and name them as the networks hold them at the end."""
-        called = [m for model in self.models.values() for m in model.modules() if id(m) in self.called]
+        alive, key_of = self.alive(), self.keys.of
+        called = [m for _, model in alive for m in model.modules() if key_of(m) in self.called]
         # MultiheadAttention reads the weights of its output projection without calling it.
         own = [module.parameters(isinstance(module, nn.MultiheadAttention)) for module in called]
-        ran = {id(parameter) for parameters in own for parameter in parameters}
-        current = {id(parameter) for model in self.models.values() for parameter in model.parameters()}
+        ran = {key_of(parameter) for parameters in own for parameter in parameters}
+        current = {key_of(parameter) for _, model in alive for parameter in model.parameters()}
         for key, known in self.parameters.items():
-            tensor = self.tensors[key]
-            known.changed = _sample(tensor) != self.first_values[key]
-            known.alike = known.alike and _units_alike(tensor)
+            tensor = self.tensors[key]()
+            if tensor is None:  # nobody can say any more that it stayed as it was
+                known.changed, known.alike = True, False
+                continue
+            self._settle(key, tensor)
             known.ran = key in ran
             known.trainable = tensor.requires_grad
             known.declared = isinstance(tensor, nn.Parameter)
             if key not in current:
                 known.name = ""
-        for model in reversed(self.models.values()):  # the first that ran names what several hold
+        for network, model in reversed(alive):  # the first that ran names what several hold
+            if network in self.examples:
+                self.examples[network].model = model
             for path, module in model.named_modules():
                 for name, parameter in module.named_parameters(path, recurse=False):
-                    if id(parameter) in self.parameters:
-                        known = self.parameters[id(parameter)]
-                        known.name, known.layer, known.network = name, type(module).__name__, id(model)
+                    if key_of(parameter) in self.parameters:
+                        known = self.parameters[key_of(parameter)]
+                        known.name, known.layer, known.network = name, type(module).__name__, network
+        self.examples = {key: example for key, example in self.examples.items() if example.model is not None}
+
+    def _settle(self, key: int, tensor: Tensor) -> None:
+        """Note whether a parameter has changed and whether its units are still equal."""
+        known = self.parameters.get(key)
+        if known is not None and key in self.first_values:
+            known.changed = _sample(tensor) != self.first_values[key]
+            known.alike = known.alike and _units_alike(tensor)
+
+
+def _is_made(tensor: Tensor) -> bool:
+    """Whether a parameter has a size: one of a lazy layer has none before its first pass."""
+    return not isinstance(tensor, nn.parameter.UninitializedTensorMixin)
 
 
 def _sample(tensor: Tensor) -> list[float]:

@@ -1,6 +1,7 @@
 """The state of one optimiser: stale gradients, backward passes that wait for a step, sizes of updates."""
 
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,8 +19,9 @@ Version = tuple["weakref.ref[Tensor] | None", int]  # a gradient and torch's cou
 class OptimiserState:
     """What the watcher knows about one optimiser."""
 
-    optimiser: Optimizer
+    reference: "weakref.ref[Optimizer]"  # weak: a dead optimiser must not keep its moments
     key: int
+    key_of: Callable[[Tensor], int]
     steps: int = 0
     waiting: list[Waiting] = field(default_factory=list)
     zeroed: bool = False  # zeroed since the last backward pass that reached it
@@ -32,10 +34,17 @@ class OptimiserState:
     """The gradients of the sampled parameters before the backward pass."""
     norm: float = 0.0  # norm of one gradient after the last backward pass
     copies: list[Tensor] = field(default_factory=list)  # the sampled parameters before the step
+    last_keys: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())  # of the decayed and of all parameters
+
+    @property
+    def groups(self) -> list[dict[str, Any]]:
+        """The parameter groups; none if the optimiser is gone."""
+        optimiser = self.reference()
+        return [] if optimiser is None else optimiser.param_groups
 
     def parameters(self) -> list[Tensor]:
         """All parameters of all groups."""
-        return [parameter for group in self.optimiser.param_groups for parameter in group["params"]]
+        return [parameter for group in self.groups for parameter in group["params"]]
 
     def sampled(self) -> list[Tensor]:
         """A few parameters, matrices if there are any."""
@@ -105,15 +114,18 @@ class OptimiserState:
 
     def facts(self) -> dict[str, Any]:
         """The facts of an `OptimiserEvent`."""
-        groups = self.optimiser.param_groups
+        groups = self.groups
         decayed = [p for group in groups if group.get("weight_decay", 0) for p in group["params"]]
+        # One tuple for all events while it is the same: a long training has many steps.
+        keys = tuple(map(self.key_of, decayed)), tuple(map(self.key_of, self.parameters()))
+        self.last_keys = self.last_keys if keys == self.last_keys else keys
         return {
             "optimiser": self.key,
-            "name": type(self.optimiser).__name__,
+            "name": type(self.reference()).__name__,
             "lr": max((float(group.get("lr", 0.0)) for group in groups), default=0.0),
             "momentum": any(group.get("momentum", 0) or "betas" in group for group in groups),
-            "decayed": tuple(map(id, decayed)),
-            "parameters": tuple(map(id, self.parameters())),
+            "decayed": self.last_keys[0],
+            "parameters": self.last_keys[1],
         }
 
 

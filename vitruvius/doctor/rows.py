@@ -64,19 +64,29 @@ class Rows:
 
 def hash_rows(x: Tensor) -> list[int]:
     """One number for each of the first rows of a batch; equal rows have equal numbers."""
-    flat = x.detach()[:HASHED_ROWS].reshape(min(len(x), HASHED_ROWS), -1)
+    if x.layout is not torch.strided or x.is_nested or x.is_quantized:
+        raise TypeError(f"rows of {'a nested' if x.is_nested else f'a {x.dtype} {x.layout}'} tensor")
+    rows = x.detach()[:HASHED_ROWS].resolve_conj().resolve_neg()
+    flat = rows.flatten(1) if rows.dim() > 1 else rows[:, None]
     # With few numbers many images look alike: most pixels of a digit are background.
     picked = flat[:, :: max(1, flat.shape[1] // HASHED_FEATURES)][:, :HASHED_FEATURES]
-    return [hash(row.tobytes()) for row in picked.contiguous().view(torch.uint8).cpu().numpy()]
+    # `contiguous` would keep the stride 0 of x[:, None] in numpy, which bytes cannot be read from.
+    whole = picked.clone(memory_format=torch.contiguous_format)
+    return [hash(row.tobytes()) for row in whole.view(torch.uint8).cpu().numpy()]
 
 
-def is_shifted(x: Tensor, y: Tensor) -> bool:
-    """Whether the targets are the inputs one step later, along the second axis."""
-    if x.dim() < 2 or x.shape[1] < 3 or x.dtype != y.dtype:
-        return False
-    steps = x.shape[1]
+def shifted_axis(x: Tensor, y: Tensor) -> int | None:
+    """The axis along which the targets are the inputs one step later: 1, 0 if time comes first, or None."""
+    if x.dim() < 2 or x.dtype != y.dtype:
+        return None
+    return next((axis for axis in (1, 0) if _is_shifted(x, y, axis)), None)
+
+
+def _is_shifted(x: Tensor, y: Tensor, axis: int) -> bool:
+    steps = x.shape[axis]
     for length in (steps, steps - 1):
-        if y.numel() * steps == x.numel() * length:
-            aligned = y.reshape(x.shape[0], length, *x.shape[2:])
-            return bool((aligned[:, : steps - 1] == x[:, 1:]).all())
+        if steps > 2 and y.numel() * steps == x.numel() * length:
+            shape = [length if place == axis else size for place, size in enumerate(x.shape)]
+            aligned = y.reshape(shape).narrow(axis, 0, steps - 1)
+            return bool((aligned == x.narrow(axis, 1, steps - 1)).all())
     return False

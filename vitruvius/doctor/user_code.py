@@ -14,6 +14,8 @@ PACKAGE = str(Path(__file__).parent.parent)
 STANDARD, INSTALLED = sysconfig.get_path("stdlib"), sysconfig.get_path("purelib")
 LIBRARIES = (PACKAGE, str(Path(torch.__file__).parent), STANDARD, INSTALLED)
 
+NAMELESS = ("<genexpr>", "<listcomp>", "<lambda>")
+
 _WATCHED: set[str] = set()
 
 
@@ -51,8 +53,12 @@ def where() -> str:
 
 
 def function_name() -> str:
-    """The function of the user's code that is running."""
+    """The function of the user's code that is running; that around a generator expression or a lambda."""
     frame = user_frame()
+    while (
+        frame is not None and frame.f_back and frame.f_code.co_name in ("<genexpr>", "<listcomp>", "<lambda>")
+    ):
+        frame = frame.f_back
     return frame.f_code.co_name if frame else ""
 
 

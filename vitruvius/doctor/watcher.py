@@ -4,9 +4,10 @@ import math
 import time
 import weakref
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -17,17 +18,21 @@ from torch.nn.modules.loss import _Loss
 from torch.optim import Optimizer
 
 from vitruvius import checks
-from vitruvius.checks import Event, Trace, Waiting, first_tensor
+from vitruvius.checks import Event, Trace, Waiting, first_tensor, input_name
 from vitruvius.doctor import autograd_graph, user_code
 from vitruvius.doctor.networks import Networks
 from vitruvius.doctor.optimiser_state import OptimiserState
-from vitruvius.doctor.rows import Rows, hash_rows, is_shifted
+from vitruvius.doctor.rows import Rows, hash_rows, shifted_axis
 
 MOST_EVENTS = 400_000
 WEIGHTED = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.RNNBase)
 NORMS = (_BatchNorm, nn.LayerNorm)
 MODAL = (_DropoutNd, _BatchNorm, nn.RNNBase, nn.MultiheadAttention)
 """Layers that may act differently in training and in eval mode."""
+
+
+UNKNOWN: Any = object()
+"""A fact that could not be found out."""
 
 
 class Enough(BaseException):
@@ -44,22 +49,22 @@ class LastForward:
     rows: list[int] = field(default_factory=list)
     batch: int = 0
     grad: bool = False
+    network: int = 0  # its key, 0 if none has run
+    is_derived: bool = False  # its input requires a gradient, as the fakes of a GAN do
     target: Tensor | None = None  # the first labels that its output was compared with
-
-    @property
-    def network(self) -> int:
-        """Its key, 0 if none has run."""
-        return 0 if self.model is None else id(self.model)
 
 
 @dataclass(slots=True)
 class RunningModules:
     """What the modules of the forward pass that is running have shown so far."""
 
+    inside_network: bool = False  # the outermost module is a network, not only a loss
     training: nn.Module | None = None  # the first modal layer in training mode
     eval: nn.Module | None = None  # the first modal layer in eval mode
     batch_norm: nn.Module | None = None  # the first BatchNorm in training mode
-    first_input: tuple[float, float, float] | None = None
+    first_input: Any = None  # as in `Forward`, or UNKNOWN
+    compared: list[tuple[str, Tensor]] = field(default_factory=list)
+    """Losses computed inside the pass: name and target wait for the inputs, which are known at its end."""
 
 
 class Watcher:
@@ -71,7 +76,9 @@ class Watcher:
         self.spent = 0.0  # seconds that watching took
         self.networks, self.rows = Networks(), Rows()
         self.states: weakref.WeakKeyDictionary[Optimizer, OptimiserState] = weakref.WeakKeyDictionary()
-        self.depth = 0  # modules that are running inside one another
+        self.stack: list[int] = []  # modules that are running inside one another
+        self.optimisers = 0  # how many were built
+        self.backwards = 0  # backward passes so far
         self.busy = False  # the watcher itself is computing: hooks stay silent
         self.running, self.last = RunningModules(), LastForward()
         self.pending: dict[str, Any] = {}  # the facts of the step that is being made
@@ -86,7 +93,8 @@ class Watcher:
     @property
     def sampling(self) -> bool:
         """Whether costly facts are computed now: at the first steps, then ever more rarely."""
-        step = self.trace.steps
+        # Without an optimiser, weights are updated by hand after each backward pass.
+        step = max(self.trace.steps, self.backwards // 64 if self.optimisers else self.backwards)
         return step < 3 or (step % 20 == 0 if step < 200 else step % 100 == 0)
 
     @contextmanager
@@ -109,27 +117,53 @@ class Watcher:
         if len(self.trace.events) < MOST_EVENTS:
             self.trace.events.append(event)
 
+    def note_known(self, kind: type[Event], **facts: Any) -> None:
+        """Append an event without its unknown facts."""
+        unknown = [name for name, value in facts.items() if value is UNKNOWN]
+        known = {name: value for name, value in facts.items() if value is not UNKNOWN}
+        self.note(kind.without(unknown, **known) if unknown else kind(**known))
+
+    def find_out(self, fact: str, compute: Callable[[], Any]) -> Any:
+        """A fact (`Forward.batch`); UNKNOWN, with the reason in the trace, if finding it out fails."""
+        try:
+            return compute()
+        except Exception as error:
+            self.trace.lose(fact, error)
+            return UNKNOWN
+
     def enters(self, module: nn.Module) -> None:
         """A module is about to run."""
-        if self.depth == 0:
-            self.running = RunningModules()
-        self.depth += 1
+        if not self.stack:
+            self.running = RunningModules(_is_network(module))
+        self.stack.append(id(module))
+
+    def fails(self, module: nn.Module) -> None:
+        """A module has raised an error, as a checkpointed one does when enough is recomputed."""
+        if id(module) in self.stack:
+            while self.stack.pop() != id(module):
+                pass
 
     def leaves(self, module: nn.Module, args: Any, kwargs: Any) -> None:
         """A module has run."""
-        self.depth = max(0, self.depth - 1)
+        self.fails(module)
         if isinstance(module, MODAL):
             self._note_mode(module)
         if self.sampling:
-            self.networks.called.add(id(module))
+            self.networks.called.add(self.networks.keys.of(module))
             first = self.running.first_input is None and isinstance(module, WEIGHTED + NORMS)
             if first and torch.is_grad_enabled():
                 with self.looking():
-                    self.running.first_input = _statistics(module, args)
-        if self.depth == 0 and not isinstance(module, _Loss) and next(module.parameters(), None) is not None:
-            grad = torch.is_grad_enabled()
-            with self.looking():
+                    find = partial(_statistics, module, args)
+                    self.running.first_input = self.find_out("Forward.first_input", find)
+        if self.stack:
+            return
+        grad, compared = torch.is_grad_enabled(), self.running.compared
+        with self.looking():
+            if _is_network(module):
                 self._network_ran(module, args, kwargs, grad)
+            for name, target in compared:
+                self._pair(name, target)
+        self.running.compared = []
 
     def _note_mode(self, module: nn.Module) -> None:
         if isinstance(module, _DropoutNd) and module.p == 0:
@@ -146,78 +180,98 @@ class Watcher:
             running.eval = running.eval or module
 
     def _network_ran(self, model: nn.Module, args: Any, kwargs: Any, grad: bool) -> None:
-        if id(model) not in self.networks.models:
-            self.networks.add(model)
-        x = first_tensor((args, kwargs))
-        hashes = hash_rows(x) if x is not None and x.dim() and len(x) else []
+        last, self.last = self.last, LastForward()  # if this fails, nothing is paired with an earlier pass
+        network = self.networks.add(model)
+        x = first_tensor((args, kwargs.get(input_name(kwargs)), kwargs))
+        hashes = self.find_out("Forward.batch", partial(_hashes, x))
+        is_known = hashes is not UNKNOWN
         # Folds and ensembles share rows, but each network has its own training rows.
-        rows, batch = [hash((id(model), row)) for row in hashes], hash(tuple(hashes))
-        example = self.networks.examples.get(id(model))
+        rows = [hash((network, row)) for row in hashes] if is_known else []
+        batch = hash(tuple(hashes)) if is_known else 0
+        example = self.networks.examples.get(network)
         if grad and example is None and x is not None:
             self.networks.add_example(model, args, kwargs)
-        elif grad and example is not None and batch != self.last.batch:
+        elif grad and example is not None and batch != last.batch:
             example.batches = min(example.batches + 1, 9)
         running, path = self.running, self.networks.path
         recomputes = bool(running.training) and not grad and user_code.is_called_by("swa_utils")
-        self.note(
-            checks.Forward(
-                **self.now(),
-                network=id(model),
-                name=type(model).__name__,
-                function=user_code.function_name(),
-                training=model.training,
-                grad=grad,
-                batch=batch,
-                rows=len(rows),
-                size=len(x) if x is not None and x.dim() > x.is_floating_point() else 0,
-                single_input=len(args) + len(kwargs) == 1,
-                trained_rows=0 if x is None else self.rows.count_trained(rows, x),
-                training_module=path(running.training),
-                eval_module=path(running.eval),
-                batch_norm=path(running.batch_norm),
-                updates_statistics=recomputes,
-                first_input=None if x is not None and x.requires_grad else running.first_input,
-            )
+        trained = 0 if x is None or not is_known else self.rows.count_trained(rows, x)
+        facts = {"batch": batch, "rows": len(rows), "trained_rows": trained}
+        if not is_known:
+            facts = dict.fromkeys(facts, UNKNOWN)
+            for fact in facts:
+                self.trace.unknown[f"Forward.{fact}"] = self.trace.unknown["Forward.batch"]
+        self.note_known(
+            checks.Forward,
+            **self.now(),
+            **facts,
+            network=network,
+            name=type(model).__name__,
+            function=user_code.function_name(),
+            training=model.training,
+            grad=grad,
+            size=self.find_out("Forward.size", partial(_size, x)),
+            single_input=len(args) + len(kwargs) == 1,
+            training_module=path(running.training),
+            eval_module=path(running.eval),
+            batch_norm=path(running.batch_norm),
+            updates_statistics=recomputes,
+            first_input=None if x is not None and x.requires_grad else running.first_input,
         )
-        self.last = LastForward(model, args, x, rows, batch, grad)
+        derived = x is not None and x.requires_grad
+        # Detached: what a network was given must not keep the graph of an earlier one alive.
+        x = None if x is None else x.detach()
+        self.last = LastForward(model, tuple(map(_detached, args)), x, rows, batch, grad, network, derived)
 
     def criterion(self, name: str, scores: Tensor, target: Any, value: Tensor, reduction: str) -> None:
         """A loss function of torch.nn.functional returned a value."""
+        inside = bool(self.stack) and self.running.inside_network
+        grad = torch.is_grad_enabled() if inside else self.last.grad
         with self.looking():
             classifies = name in ("cross_entropy", "nll_loss")
-            sums = _row_sums(scores) if self.sampling and scores.dim() >= 2 and classifies else None
-            self.note(
-                checks.Criterion(
-                    **self.now(),
-                    name=name,
-                    reduction=reduction,
-                    grad=self.last.grad,
-                    scores=tuple(scores.shape),
-                    classes=scores.shape[1] if scores.dim() >= 2 else 1,
-                    target=tuple(target.shape) if isinstance(target, Tensor) else None,
-                    labels=self._labels(name, target) if isinstance(target, Tensor) else None,
-                    value=float(value) if value.numel() == 1 else None,
-                    probabilities=sums[0] if sums else None,
-                    log_probabilities=sums[1] if sums else None,
-                )
+            sums: Any = None
+            if self.sampling and scores.dim() >= 2 and classifies:
+                sums = self.find_out("Criterion.probabilities", partial(_row_sums, scores))
+                if sums is UNKNOWN:
+                    why = self.trace.unknown["Criterion.probabilities"]
+                    self.trace.unknown.setdefault("Criterion.log_probabilities", why)
+            ones, logarithms = (sums, sums) if sums is UNKNOWN else sums or (None, None)
+            is_tensor = isinstance(target, Tensor)
+            self.note_known(
+                checks.Criterion,
+                **self.now(),
+                name=name,
+                reduction=reduction,
+                grad=grad,
+                scores=tuple(scores.shape),
+                classes=scores.shape[1] if scores.dim() >= 2 else 1,
+                target=tuple(target.shape) if is_tensor else None,
+                labels=self.find_out("Criterion.labels", partial(_labels, name, target)),
+                value=self.find_out("Criterion.value", partial(_number, value)),
+                probabilities=ones,
+                log_probabilities=logarithms,
             )
+            if is_tensor and inside:
+                self.running.compared.append((name, target.detach()))
+            elif is_tensor:
+                self._pair(name, target.detach())
 
-    def _labels(self, name: str, target: Tensor) -> tuple[float, float, int] | None:
-        """Smallest and largest label and their number; labels of a classified batch are kept."""
-        labels: tuple[float, float, int] | None = None
-        x = self.last.x
-        if name.startswith("binary_cross_entropy") and target.numel():
-            labels = float(target.min()), float(target.max()), target.numel()
-        elif name in ("cross_entropy", "nll_loss") and not target.is_floating_point() and target.numel():
-            labels = int(target.min()), int(target.max()), target.numel()
-            if x is not None and x.numel() and self.last.grad and target.dim() == 1 and len(target) == len(x):
-                self._keep_labels(x, target)
-        example = self.networks.examples.get(self.last.network)
+    def _pair(self, name: str, target: Tensor) -> None:
+        """Pair labels with the inputs of the forward pass whose output they were compared with."""
+        self.find_out("relabelled", partial(self._keep_labels, name, target))
+        example, x = self.networks.examples.get(self.last.network), self.last.x
         if example and x is not None and not example.target_shape:
-            example.target_shape, example.shifted = tuple(target.shape), is_shifted(x, target)
-        return labels
+            axis = self.find_out("examples", partial(shifted_axis, x, target))
+            example.target_shape, example.shifted = tuple(target.shape), axis in (0, 1)
+            example.time_axis = axis if axis in (0, 1) else 1
 
-    def _keep_labels(self, x: Tensor, target: Tensor) -> None:
+    def _keep_labels(self, name: str, target: Tensor) -> None:
+        x = self.last.x
+        if name not in ("cross_entropy", "nll_loss") or target.is_floating_point() or not target.numel():
+            return
+        fits = x is not None and x.numel() and target.dim() == 1 and len(target) == len(x)
+        if x is None or not fits or not self.last.grad or self.last.is_derived:
+            return
         # Sorted labels number the rows (contrastive losses) or the classes of an episode.
         if len(torch.unique(target)) > 2 and bool((target[1:] >= target[:-1]).all()):
             return
@@ -239,20 +293,25 @@ class Watcher:
                     self._drop(state, where)
                 state.passes += 1
                 state.before_backward()
-            value = float(loss) if loss.numel() == 1 else math.nan
-            if loss.numel() == 1 and not math.isfinite(value) and not self.has_non_finite:
-                self.has_non_finite = True
-                origin = autograd_graph.first_non_finite(self.last.model, self.last.args)
-                self.note(checks.NonFinite(**self.now(where), origin=origin))
-            graph = self._read_graph(loss, where)
+            self.backwards += 1
+            value = self.find_out("Backward.value", partial(_number, loss))
+            if isinstance(value, float) and not math.isfinite(value):
+                value = None
+                if not self.has_non_finite:
+                    self.has_non_finite = True
+                    origin = autograd_graph.first_non_finite(self.last.model, self.last.args)
+                    self.note(checks.NonFinite(**self.now(where), origin=origin))
+            graph = self.find_out("Backward.graph", partial(self._read_graph, loss, where))
             self.rows.add_trained(self.last.rows)
-            event = checks.Backward(
+            facts: dict[str, Any] = {"value": value, "graph": graph}
+            unknown = [name for name, fact in facts.items() if fact is UNKNOWN]
+            event = checks.Backward.without(
+                unknown,
                 **self.now(where),
                 operation=autograd_graph.operation_of(loss),
                 network=self.last.network,
                 batch=self.last.batch,
-                value=value if math.isfinite(value) else None,
-                graph=graph,
+                **{name: fact for name, fact in facts.items() if fact is not UNKNOWN},
                 is_leaf=None if graph is None else loss.grad_fn is None,
             )
             self.note(event)
@@ -262,7 +321,7 @@ class Watcher:
         if not self.sampling and self.graphs_read[where] >= 3:
             return None
         self.graphs_read[where] += 1
-        graph, leaves = autograd_graph.read(loss)
+        graph, leaves = autograd_graph.read(loss, self.networks.keys.of)
         for leaf in leaves:
             self.networks.add_parameter(leaf).reached = True
         return graph
@@ -277,7 +336,8 @@ class Watcher:
                     state.zeroed = False
                     state.norm = state.gradient_norm()
             # A step inside the backward pass may have cleared the gradients already.
-            if event.graph is not None and self.trace.events[-1] is event:
+            is_sampled = event.is_leaf is not None  # as its graph, which may be unknown
+            if is_sampled and self.trace.events[-1] is event:
                 found = self.networks.gradients().items()
                 rms = {key: float(gradient.norm()) / gradient.numel() ** 0.5 for key, gradient in found}
                 self.note(checks.Gradients(**self.now(event.where), rms=rms))
@@ -285,15 +345,16 @@ class Watcher:
     def optimiser_built(self, optimiser: Optimizer) -> None:
         """An optimiser was built: a new training begins, without the rows and labels of an earlier one."""
         with self.looking():
-            key = len(self.states) + 1 + self.trace.steps * 1000
-            state = self.states[optimiser] = OptimiserState(optimiser, key)
+            self.optimisers += 1
+            key_of, key = self.networks.keys.of, self.optimisers
+            state = self.states[optimiser] = OptimiserState(weakref.ref(optimiser), key, key_of)
             for parameter in state.parameters():
                 self.networks.add_parameter(parameter)
             self.note(checks.OptimiserBuilt(**self.now(), **state.facts()))
         self.rows.trained.clear()
         self.rows.labels.clear()
         first = state.parameters()[:1]
-        if any(self.after_last_step.get(id(p)) not in (None, _first_values(p)) for p in first):
+        if any(self.after_last_step.get(key_of(p)) not in (None, _first_values(p)) for p in first):
             self.note(checks.Restarted(**self.now(), optimiser=key))
 
     def zero_grad(self, owner: Optimizer | nn.Module) -> None:
@@ -341,16 +402,20 @@ class Watcher:
         with self.looking():
             state = self.states[optimiser]
             for parameter in state.parameters()[:1]:
-                self.after_last_step[id(parameter)] = _first_values(parameter)
+                self.after_last_step[self.networks.keys.of(parameter)] = _first_values(parameter)
             ratios = state.update_ratios() if state.copies else None
             state.after_step()
             if state.steps <= 3 or self.sampling:
-                for key in state.used:
-                    self.networks.parameters[key].reached = True
+                for parameter in state.parameters():
+                    if parameter.grad is not None:
+                        self.networks.add_parameter(parameter).reached = True
             known, self.pending = self.pending, {}  # empty if a step inside this one has taken it
             now = self.now(known.pop("where", ""))
             self.note(checks.Step(**now, **state.facts(), **known, update_ratios=ratios))
-            self.trace.steps += 1
+
+    def count_step(self) -> None:
+        """A step has been made, whether it could be watched or not."""
+        self.trace.steps += 1
         if self.limit is not None and self.trace.steps >= self.limit:
             raise Enough
 
@@ -367,13 +432,47 @@ class Watcher:
     def finish(self) -> Trace:
         """The trace, with everything that is known only at the end."""
         with self.looking():
-            self.networks.finish()
-            self.trace.parameters = self.networks.parameters
-            self.trace.examples = list(self.networks.examples.values())
+            trace, networks = self.trace, self.networks
+            if self.find_out("parameters", networks.finish) is UNKNOWN or networks.unreadable:
+                trace.lose("parameters", networks.unreadable or RuntimeError())
+            trace.parameters, trace.examples = networks.parameters, list(networks.examples.values())
             enough = self.comparable and len(self.rows.classes) >= 100
-            self.trace.neighbours = self.rows.neighbours() if enough else None
-            self.trace.relabelled = (self.rows.relabelled, self.rows.again) if self.one_label else (0, 0)
+            trace.neighbours = self.find_out("neighbours", self.rows.neighbours) if enough else None
+            trace.relabelled = (self.rows.relabelled, self.rows.again) if self.one_label else (0, 0)
+            for name in {"parameters", "examples", "neighbours", "relabelled"} & set(trace.unknown):
+                delattr(trace, name)  # to read it now raises `UnknownFact`
         return self.trace
+
+
+def _is_network(module: nn.Module) -> bool:
+    return not isinstance(module, _Loss) and next(module.parameters(), None) is not None
+
+
+def _hashes(x: Tensor | None) -> list[int]:
+    return hash_rows(x) if x is not None and x.dim() and len(x) else []
+
+
+def _size(x: Tensor | None) -> int:
+    return len(x) if x is not None and x.dim() > x.is_floating_point() else 0
+
+
+def _number(value: Tensor) -> float | None:
+    return float(value) if value.numel() == 1 else None
+
+
+def _labels(name: str, target: Any) -> tuple[float, float, int] | None:
+    """Smallest and largest label and their number."""
+    if not isinstance(target, Tensor) or not target.numel():
+        return None
+    if name.startswith("binary_cross_entropy"):
+        return float(target.min()), float(target.max()), target.numel()
+    if name in ("cross_entropy", "nll_loss") and not target.is_floating_point():
+        return int(target.min()), int(target.max()), target.numel()
+    return None
+
+
+def _detached(value: Any) -> Any:
+    return value.detach() if isinstance(value, Tensor) else value
 
 
 def _first_values(tensor: Tensor) -> list[float]:

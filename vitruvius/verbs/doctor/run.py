@@ -34,7 +34,11 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Run the script under watch and report."""
     if not config.script:
         raise UserError("which script? vitruvius doctor run [--steps N] [--json] SCRIPT.py [ARGUMENTS...]")
-    from vitruvius.doctor import diagnose
+    from vitruvius.doctor import children, script
 
     words = (config.script, config.arguments, config.steps)
-    yield diagnose.run_script(*words, to_stderr=flags.json, table=config.table)
+    result = script.run_script(*words, to_stderr=flags.json, table=config.table)
+    if children.is_worker():  # of torchrun: rank 0 reports for all
+        children.leave(result, children.torchrun_folder())
+        return
+    yield children.collected(result)
