@@ -22,6 +22,7 @@ __all__ = [
     "ViT",
     "cost",
     "explain",
+    "export",
     "predict",
     "pretrain",
     "probe",
@@ -57,6 +58,11 @@ def probe(source: str, **options: Any) -> "Result":
 def predict(run: str, *images: str, **options: Any) -> "Result":
     """Classify images with a trained run and draw where it looks: `predict("small", "digit.png")`."""
     return _result("predict", run, *images, **options)
+
+
+def export(run: str, **options: Any) -> "Result":
+    """Write a trained run for other programs: `export("small", format="onnx", out="small-onnx")`."""
+    return _result("export", run, **options)
 
 
 def explain(lesson: str, **question: Any) -> "Result":

@@ -25,7 +25,7 @@ class ArchChoice(Part):
 
     group: ClassVar[str] = "network"
     arch: str = "mnist"
-    """A preset (see `vitruvius list presets`) or a FILE.json."""
+    """A preset (see `vitruvius list presets`), a FILE.json or the folder of a transformers or timm model."""
     set: Settings = ()
     """Change fields of the network: field=value."""
 

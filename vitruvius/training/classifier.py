@@ -30,6 +30,8 @@ def prepare(settings: ClassifierSettings) -> tuple[Dataset, Arch]:
     optimisers.get(settings.optimiser)
     data = settings.load(settings.seed)
     require_classes(data)
+    if settings.init:
+        data = predictor.normalised_like(data, settings.init)
     return data, settings.resolve(data, batch=-(-settings.batch // settings.accumulate))
 
 
@@ -40,6 +42,9 @@ def describe(settings: ClassifierSettings, data: Dataset, arch: Arch) -> Iterato
     yield Note(text=f"{data.name}: {counts} of {len(data.classes)} classes")
     params, macs = cost.cost(arch)[:2]
     yield Note(text=f"{settings.arch}: {params:,} parameters, {macs:,} multiply-adds per image")
+    if settings.init:
+        for text in predictor.init_notes(settings.init, arch):
+            yield Note(text=f"--init {settings.init}: {text}")
     if settings.compile == "off" and device.compiler() is None:
         yield Note(text="no C++ compiler found: training runs without torch.compile")
 

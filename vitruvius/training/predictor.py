@@ -3,6 +3,7 @@
 Shapes: C channels, H and W the image's sides, L layers, K classes.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,9 +11,11 @@ import torch
 from torch import Tensor
 
 from vitruvius import datasets
+from vitruvius.arch import public_configs
 from vitruvius.arch.arch import Arch
 from vitruvius.core import files, runs
 from vitruvius.core.errors import UserError
+from vitruvius.datasets import Dataset
 from vitruvius.nn import attention_maps, layouts
 from vitruvius.nn.vit import ViT
 from vitruvius.training import seeds
@@ -43,13 +46,41 @@ def load(folder: Path) -> Predictor:
 
 
 def load_weights(net: ViT, source: str) -> None:
-    """Load the weights of a run or a .safetensors file; the head stays if theirs has another shape."""
+    """Load the weights that `--init` names.
+
+    Positions of another image size are interpolated; a head of another shape stays as it was initialised.
+    """
+    path = _weight_file(source)
+    found = layouts.adapt(layouts.read(path), net.arch)
+    layouts.fill(net, found.weights, str(path), except_head=not found.has_head)
+
+
+def init_notes(source: str, arch: Arch) -> list[str]:
+    """Say what `--init` changes besides the weights: positions, head, normalisation."""
+    notes = list(layouts.adapt(layouts.read(_weight_file(source)), arch).notes)
+    folder = public_configs.find(source)
+    if folder is not None and public_configs.read(folder).mean:
+        notes.append("mean and standard deviation of the pixels are those of the checkpoint")
+    return notes
+
+
+def _weight_file(source: str) -> Path:
+    """Return the weights of a run, a .safetensors file, or a folder of transformers, timm or our own."""
     path = Path(source)
-    if path.suffix != ".safetensors":
-        path = runs.verify(runs.find(source), "model.safetensors")
-    weights = layouts.read(path)
-    head = weights.get("head.weight", weights.get("classifier.weight"))
-    layouts.fill(net, weights, str(path), except_head=head is None or head.shape != net.head.weight.shape)
+    if path.suffix == ".safetensors":
+        return path
+    return runs.verify(path if path.is_dir() else runs.find(source), "model.safetensors")
+
+
+def normalised_like(data: Dataset, source: str) -> Dataset:
+    """Return the data with the mean and the standard deviation that a checkpoint's folder names, if any."""
+    folder = public_configs.find(source)
+    mean, std = public_configs.read(folder)[-2:] if folder is not None and data.mean else ((), ())
+    if not mean:
+        return data
+    if len(mean) != len(data.mean):
+        raise UserError(f"--init {source}: it takes {len(mean)} channels, {data.name} has {len(data.mean)}")
+    return replace(data, mean=mean, std=std)
 
 
 def read_picture(name: str, model: Predictor) -> Tensor:
