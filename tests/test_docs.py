@@ -36,6 +36,7 @@ PICTURES = {"mnist": (1, 28, 28), "fashion_mnist": (1, 28, 28), "cifar": (3, 32,
 """Data sets of files: they are replaced by a few random pictures of the same shape."""
 RUN_OF = {
     "predict": ("train",),
+    "export": ("train",),
     "probe": ("pretrain", "train"),
     "--resume": ("train", "pretrain"),
     "--init": ("train", "pretrain"),
@@ -163,7 +164,7 @@ def small(command: str) -> list[str]:
     for name, taker in run_names(command):
         made = values(split(maker(name, taker))[1], "--name")[0]
         words = [made if word == name else word for word in words]
-    limits = {name: limit for name, limit in LIMITS.items() if name in fields}
+    limits = {name: limit for name, limit in LIMITS.items() if name in fields and verb != ["export"]}
     for index, word in enumerate(words[:-1]):
         name, value = word.removeprefix("--"), words[index + 1]
         if word.startswith("--") and name in limits and value.isdigit():
@@ -179,6 +180,8 @@ def small(command: str) -> list[str]:
         not named and "name" in config.takes
     ):  # else named by the second in which it begins, as others may be
         added += ["--name", f"unnamed{len(list(Path('runs').glob('*/*')))}"]
+    if verb == ["export"] and "--out" not in words:  # several commands export the same run
+        added += ["--out", f"export{len(list(Path().glob('export*')))}"]
     for name, limit in limits.items():
         added += [] if f"--{name}" in words else [f"--{name}", str(limit)]
     # First, because what follows a script is the script's.

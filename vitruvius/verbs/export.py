@@ -4,8 +4,8 @@ What was written is read back and run on the run's test images; the largest diff
 time per image are shown beside torch's. Exit code 1 if it differs by more than it may.
 
 vitruvius export RUN
-vitruvius export fashion --format transformers --out fashion-hf
-vitruvius export fashion --format onnx --precision int8
+vitruvius export fashion --format timm --out fashion-timm
+vitruvius export fashion --precision int8 --images 500
 """
 
 from collections.abc import Iterator
