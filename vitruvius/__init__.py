@@ -23,6 +23,7 @@ __all__ = [
     "cost",
     "explain",
     "export",
+    "measure",
     "predict",
     "pretrain",
     "probe",
@@ -63,6 +64,11 @@ def predict(run: str, *images: str, **options: Any) -> "Result":
 def export(run: str, **options: Any) -> "Result":
     """Write a trained run for other programs: `export("small", format="onnx", out="small-onnx")`."""
     return _result("export", run, **options)
+
+
+def measure(*networks: str, **options: Any) -> "Result":
+    """Measure what networks cost on this machine: `measure("mnist", "mnist-slim", batch=[1, 32])`."""
+    return _result("measure", *networks, **options)
 
 
 def explain(lesson: str, **question: Any) -> "Result":

@@ -17,6 +17,7 @@ from vitruvius.core.errors import UserError
 from vitruvius.exporting import program
 from vitruvius.exporting.settings import ExportSettings
 from vitruvius.exporting.source import Source
+from vitruvius.nn.vit import ViT
 
 FILE = "model.onnx"
 PACKAGES = ("onnx", "onnxscript", "onnxruntime")
@@ -36,21 +37,27 @@ def refuse(settings: ExportSettings) -> None:
 
 def write(folder: Path, source: Source, settings: ExportSettings) -> None:
     """Write the network, quantised if asked, with names, classes and preprocessing in the metadata."""
-    size = cost.cost(source.net.arch).weight_bytes
+    convert(folder / FILE, source.net, settings)
+    if settings.precision == "int8":
+        with _quiet():
+            _quantise(folder / FILE, source.calibration(), settings.fixed_batch)
+    _describe(folder / FILE, source)
+
+
+def convert(path: Path, net: ViT, settings: ExportSettings) -> None:
+    """Write a network as one file with its weights inside."""
+    size = cost.cost(net.arch).weight_bytes
     if size > LARGEST_FILE:
         raise UserError(f"--format onnx: {size / 2**30:.1f} GiB of weights, one file holds at most 2 GiB")
-    traced = program.trace(source, settings)
+    traced = program.trace(net, settings)
     with _quiet():
         try:
             names = {"input_names": ["image"], "output_names": ["logits"]}
             converted = torch.onnx.export(traced, (), dynamo=True, verbose=False, **names)
         except Exception as error:  # the converter raises errors of many types
-            raise program.inexportable(settings, source.net.arch.kernel, error.__cause__ or error) from error
+            raise program.inexportable(settings, net.arch.kernel, error) from error
         assert converted is not None
-        converted.save(folder / FILE, external_data=False)
-        if settings.precision == "int8":
-            _quantise(folder / FILE, source.calibration(), settings.fixed_batch)
-    _describe(folder / FILE, source)
+        converted.save(path, external_data=False)
 
 
 def read(folder: Path, settings: ExportSettings) -> Callable[[Tensor], Tensor]:

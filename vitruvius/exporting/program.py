@@ -16,6 +16,7 @@ from vitruvius.core import files
 from vitruvius.core.errors import UserError
 from vitruvius.exporting.settings import ExportSettings
 from vitruvius.exporting.source import Source
+from vitruvius.nn.vit import ViT
 
 FILE = "model.pt2"
 ANY_BATCH = 2**16
@@ -35,10 +36,10 @@ class Half(nn.Module):
         return self.net(image_BCHW.half()).float()
 
 
-def trace(source: Source, settings: ExportSettings) -> torch.export.ExportedProgram:
+def trace(trained: ViT, settings: ExportSettings) -> torch.export.ExportedProgram:
     """Record the computation of the network for a fixed or any number of images."""
-    net = Half(source.net).eval() if settings.precision == "float16" else source.net
-    arch = source.net.arch
+    net = Half(trained).eval() if settings.precision == "float16" else trained
+    arch = trained.arch
     image_BCHW = torch.zeros(settings.fixed_batch or EXAMPLE, arch.channels, arch.image, arch.image)
     shapes = None if settings.fixed_batch else ({0: torch.export.Dim("batch", min=1, max=ANY_BATCH)},)
     try:
@@ -61,7 +62,7 @@ def write(folder: Path, source: Source, settings: ExportSettings) -> None:
     """Write the program with class names and preprocessing beside it."""
     about = {"classes": list(source.classes), "preprocessing": source.preprocessing()}
     extra: dict[str, Any] = {"vitruvius.json": json.dumps(about)}
-    torch.export.save(trace(source, settings), folder / FILE, extra_files=extra)
+    torch.export.save(trace(source.net, settings), folder / FILE, extra_files=extra)
     files.write_json(folder / "model.json", about)
 
 
