@@ -36,12 +36,14 @@ PICTURES = {"mnist": (1, 28, 28), "fashion_mnist": (1, 28, 28), "cifar": (3, 32,
 """Data sets of files: they are replaced by a few random pictures of the same shape."""
 RUN_OF = {
     "predict": ("train",),
+    "export": ("train",),
+    "measure": ("train",),
     "probe": ("pretrain", "train"),
     "--resume": ("train", "pretrain"),
     "--init": ("train", "pretrain"),
 }
 """Which verbs make the runs that a verb or an option takes."""
-NOT_RUNS = re.compile(r"raw|(pca|untrained):.*|.*\.safetensors")
+NOT_RUNS = re.compile(r"raw|(pca|untrained):.*|.*\.safetensors|.*\.json|mnist.*")
 TABLES = re.compile(r"fifty|.*\.json")
 
 OWN_FILE = """
@@ -141,8 +143,9 @@ def run_names(command: str) -> list[tuple[str, str]]:
     """The runs that a command takes, each with the verb or option that takes it."""
     verb, words = split(command)
     found = [(word, option) for option in ("--resume", "--init") for word in values(words, option)]
-    if verb[0] in RUN_OF and words and not words[0].startswith("-"):
-        found.append((words[0], verb[0]))
+    taken = list(itertools.takewhile(lambda word: not word.startswith("-"), words))
+    if verb[0] in RUN_OF:
+        found += [(word, verb[0]) for word in taken[: None if verb == ["measure"] else 1]]
     return [(Path(name).name, taker) for name, taker in found if not NOT_RUNS.fullmatch(name)]
 
 
@@ -167,7 +170,8 @@ def small(command: str) -> list[str]:
     for name, taker in run_names(command):
         made = values(split(maker(name, taker))[1], "--name")[0]
         words = [made if word == name else word for word in words]
-    limits = {name: limit for name, limit in LIMITS.items() if name in fields}
+    words = ["small.json" if verb == ["measure"] and TABLES.fullmatch(word) else word for word in words]
+    limits = {name: limit for name, limit in LIMITS.items() if name in fields and verb != ["export"]}
     for index, word in enumerate(words[:-1]):
         name, value = word.removeprefix("--"), words[index + 1]
         if word.startswith("--") and name in limits and value.isdigit():
@@ -183,6 +187,8 @@ def small(command: str) -> list[str]:
         not named and "name" in config.takes
     ):  # else named by the second in which it begins, as others may be
         added += ["--name", f"unnamed{len(list(Path('runs').glob('*/*')))}"]
+    if verb == ["export"] and "--out" not in words:  # several commands export the same run
+        added += ["--out", f"export{len(list(Path().glob('export*')))}"]
     for name, limit in limits.items():
         added += [] if f"--{name}" in words else [f"--{name}", str(limit)]
     # First, because what follows a script is the script's.

@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).parent.parent / "vitruvius"
 FAMILIES = {"datasets", "objectives", "optimisers", "proxies", "checks"}
 BELOW_FAMILIES = {"core", "arch", "kernels", "nn"}
 BELOW_SUBJECTS = BELOW_FAMILIES | FAMILIES | {"render"}
-SUBJECTS = {"training", "ranking", "pretraining", "doctor"}
+SUBJECTS = {"training", "ranking", "pretraining", "doctor", "exporting", "measuring"}
 BELOW_LESSONS = BELOW_SUBJECTS | SUBJECTS
 BELOW_VERBS = BELOW_LESSONS | {"lessons", "teaching"}
 MAY_IMPORT = {
@@ -31,6 +31,8 @@ MAY_IMPORT = {
     "doctor": BELOW_SUBJECTS,
     "ranking": BELOW_SUBJECTS | {"training"},
     "pretraining": BELOW_SUBJECTS | {"training"},
+    "exporting": BELOW_SUBJECTS | {"training"},
+    "measuring": BELOW_SUBJECTS | {"training", "exporting"},
     "lessons": BELOW_LESSONS,
     "teaching": BELOW_LESSONS | {"lessons"},
     "verbs": BELOW_VERBS,

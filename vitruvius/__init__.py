@@ -22,6 +22,8 @@ __all__ = [
     "ViT",
     "cost",
     "explain",
+    "export",
+    "measure",
     "predict",
     "pretrain",
     "probe",
@@ -57,6 +59,16 @@ def probe(source: str, **options: Any) -> "Result":
 def predict(run: str, *images: str, **options: Any) -> "Result":
     """Classify images with a trained run and draw where it looks: `predict("small", "digit.png")`."""
     return _result("predict", run, *images, **options)
+
+
+def export(run: str, **options: Any) -> "Result":
+    """Write a trained run for other programs: `export("small", format="onnx", out="small-onnx")`."""
+    return _result("export", run, **options)
+
+
+def measure(*networks: str, **options: Any) -> "Result":
+    """Measure what networks cost on this machine: `measure("mnist", "mnist-slim", batch=[1, 32])`."""
+    return _result("measure", *networks, **options)
 
 
 def explain(lesson: str, **question: Any) -> "Result":

@@ -23,6 +23,7 @@ ARCHS = {
     "long": Arch(image=224, channels=3, patch=16, width=96, depth=2, heads=3, mlp=384),
     "mean": Arch(class_token=False, pooling="mean", positions="none", patch=4),
     "uneven": Arch(positions="sinusoidal", heads=(1, 2, 4, 8, 8, 8), mlp=(16, 32, 64, 64, 64, 64)),
+    "norm after pooling": Arch(pooling="mean", final_norm="pooled", depth=1, mlp=16, width=256),
     "many classes": Arch(depth=1, classes=100_000),
     "folded, biased": Arch(
         qkv_bias=True, out_bias=False, heads=(1, 2, 4, 8, 3, 3), head_dim=(80, 64, 48, 8, 40, 36), patch=14

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import save_file
-from torch import nn
+from torch import Tensor, nn
+from torch.nn import functional
 
 from vitruvius.arch.arch import Arch
 from vitruvius.core.errors import UserError
@@ -69,15 +70,148 @@ def test_a_bare_encoder_with_a_pooler_fills_all_but_the_head(layout: str) -> Non
     assert torch.equal(other.state_dict()[name], model.state_dict()[name])
 
 
-def test_the_norm_of_a_mean_pooling_checkpoint_has_another_name() -> None:
-    model, other = build(ARCH, seed=0), build(ARCH, seed=1)
-    torch.nn.init.normal_(model.norm.weight)
-    named = {
-        name.replace("norm.", "fc_norm.") if name.startswith("norm.") else name: value
-        for name, value in layouts.export(model, "timm").items()
-    }
-    layouts.fill(other, named)
-    assert torch.equal(other.norm.weight, model.norm.weight)
+def by_their_names(weights: dict[str, Tensor], arch: Arch, x_BCHW: Tensor) -> Tensor:
+    """The forward pass of timm and transformers, written from their names in float64: a loop over heads."""
+    w = {name.removeprefix("vit."): value.double() for name, value in weights.items()}
+    timm = "patch_embed.proj.weight" in w
+    patch, token, place = (
+        ("patch_embed.proj", "cls_token", "pos_embed")
+        if timm
+        else tuple(
+            f"embeddings.{part}"
+            for part in ("patch_embeddings.projection", "cls_token", "position_embeddings")
+        )
+    )
+
+    def norm(x: Tensor, name: str) -> Tensor:
+        x = x - x.mean(-1, keepdim=True)
+        x = x / (x.pow(2).mean(-1, keepdim=True) + arch.norm_eps).sqrt()
+        return x * w[f"{name}.weight"] + w[f"{name}.bias"]
+
+    def linear(x: Tensor, name: str) -> Tensor:
+        return x @ w[f"{name}.weight"].T + w[f"{name}.bias"]
+
+    def names(i: int) -> tuple[str, ...]:
+        if timm:
+            parts = "norm1 attn.qkv attn.proj norm2 mlp.fc1 mlp.fc2"
+            return tuple(f"blocks.{i}.{part}" for part in parts.split())
+        if "layers.0.layernorm_before.weight" in w:
+            parts = "layernorm_before attention.{}_proj attention.o_proj layernorm_after mlp.fc1 mlp.fc2"
+            return tuple(f"layers.{i}.{part}" for part in parts.split())
+        parts = "layernorm_before attention.attention.{} attention.output.dense layernorm_after"
+        return tuple(
+            f"encoder.layer.{i}.{part}" for part in (*parts.split(), "intermediate.dense", "output.dense")
+        )
+
+    x = functional.conv2d(x_BCHW.double(), w[f"{patch}.weight"], w[f"{patch}.bias"], stride=arch.patch)
+    x = x.flatten(2).transpose(1, 2)
+    if token in w:
+        x = torch.cat([w[token].expand(x.shape[0], 1, -1), x], 1)
+    x = x + w[place]
+    size = arch.width // arch.layers[0].heads
+    for i in range(arch.depth):
+        norm1, qkv, out, norm2, fc1, fc2 = names(i)
+        y = norm(x, norm1)
+        if timm:
+            q, k, v = linear(y, qkv).split(arch.width, -1)
+        else:
+            words = ("q", "k", "v") if "_proj" in qkv else ("query", "key", "value")
+            q, k, v = (linear(y, qkv.format(word)) for word in words)
+        heads = [
+            (q[..., at : at + size] @ k[..., at : at + size].mT / size**0.5).softmax(-1)
+            @ v[..., at : at + size]
+            for at in range(0, arch.width, size)
+        ]
+        x = x + linear(torch.cat(heads, -1), out)
+        x = x + linear(functional.gelu(linear(norm(x, norm2), fc1)), fc2)
+    prefix = int(token in w)
+    if "fc_norm.weight" in w:  # timm: the mean of the patches, then the norm
+        return linear(norm(x[:, prefix:].mean(1), "fc_norm"), "head")
+    x = norm(x, "norm" if timm else "layernorm")
+    pooled = x[:, 0] if arch.pooling == "cls" else x[:, prefix:].mean(1)
+    return linear(pooled, "head" if timm else "classifier")
+
+
+def randomised(arch: Arch) -> ViT:
+    """A network in float64 whose norms and biases are not at their initial ones and zeros."""
+    model = build(arch, seed=0).double().eval()
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.3 * torch.randn(parameter.shape, generator=generator, dtype=torch.float64))
+    return model
+
+
+MEAN = ARCH.with_fields(pooling="mean")
+CASES = {
+    "timm": ("timm", ARCH),
+    "timm, mean": ("timm", MEAN),
+    "timm, fc_norm": ("timm", MEAN.with_fields(final_norm="pooled")),
+    "timm, fc_norm, no class token": ("timm", MEAN.with_fields(final_norm="pooled", class_token=False)),
+    "transformers": ("transformers", ARCH),
+    "transformers4": ("transformers4", ARCH),
+}
+
+
+@pytest.mark.parametrize(("layout", "arch"), CASES.values(), ids=list(CASES))
+def test_outputs_are_those_of_the_layouts_own_forward_pass(layout: str, arch: Arch) -> None:
+    model, other = randomised(arch), build(arch, seed=1).double().eval()
+    weights = layouts.export(model, layout)
+    x = torch.randn(3, 3, 8, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
+    torch.testing.assert_close(model(x), by_their_names(weights, arch, x), rtol=1e-10, atol=1e-10)
+    layouts.fill(other, weights)
+    assert torch.equal(other(x), model(x))
+
+
+def test_a_norm_after_the_pooling_is_another_function_and_never_mistaken() -> None:
+    pooled = randomised(MEAN.with_fields(final_norm="pooled"))
+    tokens = build(MEAN, seed=1).double().eval()
+    weights = layouts.export(pooled, "timm")
+    assert "fc_norm.weight" in weights
+    with pytest.raises(UserError, match="last norm is fc_norm.*choose --set final_norm=pooled"):
+        layouts.fill(tokens, weights)
+    with pytest.raises(UserError, match="last norm is norm.*choose --set final_norm=tokens"):
+        layouts.fill(pooled, layouts.export(tokens, "timm"))
+    tokens.load_state_dict(pooled.state_dict())
+    x = torch.randn(3, 3, 8, 8, dtype=torch.float64)
+    assert (tokens(x) - pooled(x)).abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("side", [5, 2, 1])
+@pytest.mark.parametrize(("layout", "antialias"), [("timm", True), ("transformers", False)])
+def test_the_grid_of_positions_is_interpolated_as_the_library_does(
+    side: int, layout: str, antialias: bool
+) -> None:
+    model = build(ARCH.with_fields(image=12), seed=0)  # 3 x 3 patches
+    arch = ARCH.with_fields(image=4 * side)
+    found = layouts.adapt(layouts.export(model, layout), arch)
+    assert found.has_head
+    assert found.notes == (f"the position grid of 3 x 3 patches is interpolated to {side} x {side}",)
+    other = build(arch, seed=1)
+    layouts.fill(other, found.weights)
+    assert model.positions is not None
+    assert other.positions is not None
+    assert torch.equal(other.positions[:, 0], model.positions[:, 0])
+    picture = model.positions[0, 1:].detach().T.reshape(1, 8, 3, 3)
+    wanted = functional.interpolate(picture, (side, side), mode="bicubic", antialias=antialias)
+    assert torch.equal(other.positions[0, 1:].T.reshape(1, 8, side, side), wanted)
+
+
+def test_positions_of_the_patches_alone_leave_the_class_token_as_it_is() -> None:
+    model = build(ARCH, seed=0)
+    weights = layouts.export(model, "timm")
+    weights["pos_embed"] = weights["pos_embed"][:, 1:]
+    found = layouts.adapt(weights, ARCH).weights["pos_embed"]
+    assert found.shape == (1, 5, 8)
+    assert not found[:, 0].any()
+    assert torch.equal(found[:, 1:], weights["pos_embed"])
+
+
+def test_a_head_for_other_classes_is_noted() -> None:
+    weights = layouts.export(build(ARCH, seed=0), "transformers")
+    found = layouts.adapt(weights, ARCH.with_fields(classes=7))
+    assert not found.has_head
+    assert found.notes == ("the weights have a head for 3 classes: a new one for 7 classes is learned",)
 
 
 def test_a_head_for_other_classes_can_be_left_out() -> None:
@@ -120,3 +254,20 @@ def test_our_scores_equal_those_of_transformers() -> None:
     layouts.fill(ours, theirs.state_dict())
     x = torch.randn(2, 3, 28, 28, dtype=torch.float64)
     torch.testing.assert_close(ours(x), theirs(x).logits, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("side", [12, 8])
+def test_interpolated_positions_give_the_scores_of_transformers(side: int) -> None:
+    from transformers import ViTConfig, ViTForImageClassification
+
+    sizes = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 12}
+    config = ViTConfig(**sizes, image_size=16, patch_size=4, num_labels=3, layer_norm_eps=1e-6)
+    torch.manual_seed(0)
+    theirs: nn.Module = ViTForImageClassification(config).eval()
+    arch = ARCH.with_fields(image=side)
+    ours = build(arch, seed=0).eval()
+    layouts.fill(ours, layouts.adapt(theirs.state_dict(), arch).weights)
+    x = torch.randn(2, 3, side, side)
+    wanted = theirs(x, interpolate_pos_encoding=True).logits
+    torch.testing.assert_close(ours(x), wanted, rtol=1e-5, atol=1e-5)

@@ -3,7 +3,14 @@
 from functools import cached_property
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import BeforeValidator, Field, ModelWrapValidatorHandler, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    ModelWrapValidatorHandler,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from vitruvius.core.config import Strict
 from vitruvius.core.errors import unknown
@@ -45,6 +52,8 @@ class Arch(Strict):
     class_token: bool = True
     pooling: Literal["cls", "mean"] = "cls"
     """The input of the head: the class token, or the mean of the patch tokens."""
+    final_norm: Literal["tokens", "pooled"] = "tokens"
+    """Where the last norm stands: on every token before the pooling, or on the pooled vector after it."""
     positions: Literal["learned", "sinusoidal", "none"] = "learned"
     qkv_bias: bool = False
     out_bias: bool = True
@@ -80,6 +89,14 @@ class Arch(Strict):
             cure = "set head_dim to choose freely"
             raise ValueError(f"heads {odd[0]} does not divide width {self.width}; {cure}")
         return self
+
+    @model_serializer(mode="wrap")
+    def _without_the_usual_norm(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out the default of `final_norm`, which files and hashes of older networks do not have."""
+        fields: dict[str, Any] = dump(self)
+        if self.final_norm == "tokens":
+            fields.pop("final_norm", None)
+        return fields
 
     @cached_property
     def layers(self) -> tuple[Layer, ...]:

@@ -25,7 +25,7 @@ class ArchChoice(Part):
 
     group: ClassVar[str] = "network"
     arch: str = "mnist"
-    """A preset (see `vitruvius list presets`) or a FILE.json with fields as in --set."""
+    """A preset (`vitruvius list presets`), a FILE.json with fields as in --set, or a transformers or timm folder."""
     set: Settings = ()
     """Change fields of the network: patch, width, depth, heads, ... (docs/networks.md lists them)."""
 

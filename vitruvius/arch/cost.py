@@ -69,7 +69,8 @@ def parts(arch: Arch) -> list[Part]:
         found.append(_attention_part(arch, layer, f"layer {index} attention"))
         mlp_params = 2 * width + 2 * width * layer.mlp + layer.mlp + width
         found.append(Part(f"layer {index} mlp", (tokens, width), mlp_params, 2 * tokens * width * layer.mlp))
-    found.append(Part("norm", (tokens, width), 2 * width, 0))
+    normalised = (tokens, width) if arch.final_norm == "tokens" else (width,)
+    found.append(Part("norm", normalised, 2 * width, 0))
     found.append(Part("head", (arch.classes,), width * arch.classes + arch.classes, width * arch.classes))
     return found
 
@@ -149,7 +150,8 @@ def features_pay(heads: int, queries: int, keys: int, width: int, causal: bool =
 def activation_bytes(arch: Arch) -> int:
     """Return the bytes that autograd stores of one image for the backward pass (eager, float32)."""
     tokens, width = arch.tokens, arch.width
-    kept = arch.patches * arch.patch_dim + 2 * tokens * width + 2 * tokens + width + arch.classes
+    normalised = tokens if arch.final_norm == "tokens" else 1
+    kept = arch.patches * arch.patch_dim + 2 * normalised * (width + 1) + width + arch.classes
     masks = 0  # dropout stores the scaled mask, a float per element
     for layer in arch.layers:
         inner = layer.heads * layer.head_dim

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from vitruvius.arch import public_configs
 from vitruvius.arch.arch import Arch
 from vitruvius.core.config import Settings, settings
 from vitruvius.core.errors import UserError, unknown
@@ -45,13 +46,19 @@ def presets() -> dict[str, Preset]:
 
 
 def arch(name: str, changes: Settings = (), **from_data: Any) -> Arch:
-    """Return the network that `--arch` and `--set` describe; a FILE.json and `--set` override `from_data`."""
+    """Return the network that `--arch NAME|FILE.json|FOLDER` and `--set field=value` describe.
+
+    `from_data` holds the fields that the data decide (image, channels, classes); a file and `--set` override
+    them. A FOLDER is a checkpoint of transformers or timm, whose weights are fitted to the data.
+    """
     if name.endswith(".json"):
         described = read_json(Path(name))
         described = described["arch"] if isinstance(described, dict) and "arch" in described else described
         fields = {**from_data, **_arch_fields(described, name)}
     elif name in presets():
         fields = {**presets()[name].arch.model_dump(exclude_unset=True), **from_data}
+    elif (folder := public_configs.find(name)) is not None:
+        fields = {**public_configs.read(folder).fields, **from_data}
     else:
         raise unknown("preset", name, presets(), "or a file: NAME.json")
     try:

@@ -196,6 +196,10 @@ def _measured(arch: Arch) -> tuple[dict[str, Any], ...]:
         attention, mlp = [layer.norm1, layer.attention], [layer.norm2, layer.mlp]
         x = stage(f"layer {index} attention", attention, lambda x, of=layer: x + of.attention(of.norm1(x)), x)
         x = stage(f"layer {index} mlp", mlp, lambda x, of=layer: x + of.mlp(of.norm2(x)), x)
-    x = stage("norm", [model.norm], model.norm, x)
-    stage("head", [model.head], lambda x: model.head(model.pool(x)), x)
+    if arch.final_norm == "tokens":
+        x = stage("norm", [model.norm], model.norm, x)
+        stage("head", [model.head], lambda x: model.head(model.pool(x)), x)
+    else:
+        x = stage("norm", [model.norm], model.pool, x)
+        stage("head", [model.head], model.head, x)
     return tuple(entries)

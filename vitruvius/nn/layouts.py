@@ -1,15 +1,22 @@
 """Convert weights between our ViT and the layouts of timm and transformers; read safetensors.
 
-A layout is a table of names, `{i}` stands for the layer. Beyond names, the public patch map is a convolution
-(D, C, P, P) where ours is linear (D, C P P), and some layouts keep query, key and value apart.
+A layout is a table of names, `{i}` standing for the layer. Two things differ beyond names: the public patch
+map is a convolution (D, C, P, P) where ours is linear (D, C P P), and some layouts keep query, key and value
+apart. timm names the last norm `fc_norm` where it follows the pooling.
+
+Shapes: N tokens, n patches, D width.
 """
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn.functional import interpolate
 
+from vitruvius.arch.arch import Arch
 from vitruvius.core.errors import UserError
 from vitruvius.nn.vit import ViT
 
@@ -47,6 +54,8 @@ def names(model: ViT, layout: str) -> dict[str, tuple[str, ...]]:
         ours = name.replace(f"layers.{layer}.", "layers.{i}.") if layer else name
         ours = ours.removesuffix(leaf) + "*" if leaf else ours
         theirs = patterns[ours].replace("{i}", layer).replace("*", leaf)
+        if layout == "timm" and ours == "norm.*" and model.arch.final_norm == "pooled":
+            theirs = f"fc_{theirs}"
         found[name] = tuple(theirs.split("|"))
     return found
 
@@ -65,16 +74,12 @@ def export(model: ViT, layout: str) -> dict[str, Tensor]:
 def _plain(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Rename the weights of variants to those of a whole classifier.
 
-    A bare encoder of transformers lacks the prefix, its pooler serves no class, and timm calls the last norm
-    `fc_norm` where the head reads the mean of the patches.
+    A bare encoder of transformers lacks the prefix, and its pooler serves no class.
     """
     found = dict(weights)
     if "embeddings.patch_embeddings.projection.weight" in found:
         found = {f"vit.{name}": value for name, value in found.items()}
-    found = {name: value for name, value in found.items() if not name.startswith("vit.pooler.")}
-    if "patch_embed.proj.weight" in found and "norm.weight" not in found:
-        found = {name.replace("fc_norm.", "norm."): value for name, value in found.items()}
-    return found
+    return {name: value for name, value in found.items() if not name.startswith("vit.pooler.")}
 
 
 def layout_of(weights: Mapping[str, Tensor]) -> str:
@@ -101,6 +106,7 @@ def fill(
     `except_head` leaves the head as it is, for fine-tuning on other classes.
     """
     weights = _plain(weights)
+    _refuse_other_norm(model, weights, source)
     wanted = names(model, layout_of(weights))
     if except_head:
         wanted = {ours: theirs for ours, theirs in wanted.items() if not ours.startswith("head.")}
@@ -121,6 +127,64 @@ def fill(
         state[ours].copy_(torch.cat([weights[name] for name in theirs]).reshape(shape))
 
 
+class Adapted(NamedTuple):
+    """Weights that were fitted to a network, and what was done to them in words."""
+
+    weights: dict[str, Tensor]
+    has_head: bool
+    """Whether the head fits: the number of classes is the same."""
+    notes: tuple[str, ...]
+
+
+def adapt(weights: Mapping[str, Tensor], arch: Arch) -> Adapted:
+    """Fit weights to images of another size and to other classes.
+
+    The grid of positions is interpolated as the library of the weights does it; a head for another number of
+    classes is left out, to be learned anew.
+    """
+    found, notes = _plain(weights), []
+    layout = layout_of(found)
+    table = dict(zip(LAYOUTS["vitruvius"], LAYOUTS[layout], strict=True))
+    name, head = table["positions"], table["head.*"].replace("*", "weight")
+    if name in found and arch.positions == "learned":
+        found[name], note = _positions(found[name], arch, antialias=not layout.startswith("transformers"))
+        notes += [note] if note else []
+    shape = tuple(found[head].shape) if head in found else None
+    has_head = shape == (arch.classes, arch.width)
+    return Adapted(found, has_head, tuple(notes))
+
+
+def _positions(table_1ND: Tensor, arch: Arch, antialias: bool) -> tuple[Tensor, str]:
+    """Return the positions for the grid of an Arch and what was done; a table that is no grid is returned."""
+    if table_1ND.dim() != 3 or table_1ND.shape[1] == arch.tokens:
+        return table_1ND, ""
+    side, tokens = arch.image // arch.patch, table_1ND.shape[1]
+    # A table for the patches alone (timm's no_embed_class) adds nothing to the class token.
+    extra = int(arch.class_token and math.isqrt(tokens - 1) ** 2 == tokens - 1)
+    first_1eD, grid_1nD = table_1ND[:, :extra], table_1ND[:, extra:]
+    before = math.isqrt(grid_1nD.shape[1])
+    if before**2 != grid_1nD.shape[1]:
+        return table_1ND, ""
+    note = ""
+    if before != side:
+        grid_1nD = resize_grid(grid_1nD, side, antialias)
+        note = f"the position grid of {before} x {before} patches is interpolated to {side} x {side}"
+    if extra < arch.class_token:
+        first_1eD = torch.zeros_like(grid_1nD[:, :1])
+    return torch.cat([first_1eD, grid_1nD], dim=1), note
+
+
+def resize_grid(grid_1nD: Tensor, side: int, antialias: bool) -> Tensor:
+    """Interpolate the position embeddings of a square grid of patches to another side: bicubic.
+
+    timm filters against aliasing, transformers does not; in torch this also changes the cubic's coefficient.
+    """
+    before = math.isqrt(grid_1nD.shape[1])
+    grid_1Dhw = grid_1nD.float().reshape(1, before, before, -1).permute(0, 3, 1, 2)
+    grid_1Dhw = interpolate(grid_1Dhw, (side, side), mode="bicubic", align_corners=False, antialias=antialias)
+    return grid_1Dhw.permute(0, 2, 3, 1).reshape(1, side * side, -1).to(grid_1nD.dtype)
+
+
 def read(path: Path) -> dict[str, Tensor]:
     """The tensors of a safetensors file; pickles are refused unread."""
     from safetensors import SafetensorError
@@ -133,6 +197,18 @@ def read(path: Path) -> dict[str, Tensor]:
         return load_file(path)
     except (OSError, SafetensorError, ValueError) as error:
         raise UserError(f"{path}: not a readable safetensors file: {error}") from error
+
+
+def _refuse_other_norm(model: ViT, weights: Mapping[str, Tensor], source: str) -> None:
+    """Refuse timm weights whose last norm stands elsewhere: averaging patches, that is another function."""
+    if "patch_embed.proj.weight" not in weights:
+        return
+    for name, place in (("fc_norm.weight", "pooled"), ("norm.weight", "tokens")):
+        if name in weights and model.arch.final_norm != place:
+            raise UserError(
+                f"{source}: its last norm is {name.removesuffix('.weight')}, the network has final_norm "
+                f"{model.arch.final_norm}: choose --set final_norm={place}"
+            )
 
 
 def _refuse(source: str, what: str, entries: list[str]) -> None:

@@ -78,20 +78,22 @@ class ViT(nn.Module):
         """Patch tokens behind the class token, with positions, (B, N, D)."""
         x_BND = self.patch_map(patches(image_BCHW, self.arch.patch))
         if self.class_token is not None:
-            x_BND = torch.cat([self.class_token.expand(len(x_BND), -1, -1), x_BND], dim=1)
+            x_BND = torch.cat([self.class_token.expand(x_BND.shape[0], -1, -1), x_BND], dim=1)
         if self.positions is not None:
             x_BND = x_BND + self.positions
         return self.dropout(x_BND)
 
     def encode(self, x_BND: Tensor) -> Tensor:
-        """The tokens after all layers and the final norm."""
+        """The tokens after all layers and the final norm, unless that follows the pooling."""
         for layer in self.layers:
             x_BND = layer(x_BND)
-        return self.norm(x_BND)
+        return self.norm(x_BND) if self.arch.final_norm == "tokens" else x_BND
 
     def pool(self, x_BND: Tensor) -> Tensor:
         """One vector per image: the class token, or the mean of the patch tokens without it."""
-        return x_BND[:, 0] if self.arch.pooling == "cls" else x_BND[:, int(self.arch.class_token) :].mean(1)
+        first = int(self.arch.class_token)
+        pooled_BD = x_BND[:, 0] if self.arch.pooling == "cls" else x_BND[:, first:].mean(1)
+        return pooled_BD if self.arch.final_norm == "tokens" else self.norm(pooled_BD)
 
     def _initialise(self) -> None:
         """PyTorch's defaults with unit-normal tokens, or the public convention.

@@ -31,6 +31,8 @@ def prepare(settings: ClassifierSettings) -> tuple[Dataset, Arch]:
     optimisers.get(settings.optimiser)
     data = settings.load()
     require_classes(data)
+    if settings.init:
+        data = init.normalised_like(data, settings.init)
     arch = settings.resolve(data, batch=-(-settings.batch // settings.accumulate))
     if settings.init:
         init.refuse_misfit(settings.init, arch)

@@ -6,12 +6,14 @@ equal shapes. A run records its network, which is compared; a bare file of weigh
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from vitruvius.arch import public_configs
 from vitruvius.arch.arch import Arch
 from vitruvius.core import files, runs
 from vitruvius.core.errors import UserError
@@ -39,13 +41,13 @@ class Origin(NamedTuple):
 
 def read(source: str) -> Origin:
     """Read the weights of a run, verified by checksum, or of a .safetensors file."""
-    path = Path(source)
-    if path.suffix != ".safetensors":
-        path = runs.verify(runs.find(source, ("train", "pretrain", "*")), "model.safetensors")
+    path = _weight_file(source)
     about: dict[str, Any] = {}
     if path.name == "model.safetensors" and (path.parent / "model.json").is_file():
         about = files.read_json(runs.verify(path.parent, "model.json"))
     arch = Arch(**about["arch"]) if "arch" in about else None
+    if (folder := public_configs.find(source)) is not None:
+        arch = Arch(**public_configs.read(folder).fields)
     return Origin(str(path), layouts.read(path), arch, tuple(about.get("classes", ())), _run(source))
 
 
@@ -55,7 +57,8 @@ def fill(net: ViT, origin: Origin) -> None:
         theirs, ours = getattr(origin.arch, field), getattr(net.arch, field)
         if theirs != ours:
             raise UserError(f"--init {origin.name}: {_difference(field, theirs, ours)}")
-    layouts.fill(net, origin.weights, origin.name, except_head=_is_replaced(net, origin))
+    found = layouts.adapt(origin.weights, net.arch)
+    layouts.fill(net, found.weights, origin.name, except_head=not found.has_head)
 
 
 def refuse_misfit(source: str, arch: Arch) -> None:
@@ -81,6 +84,13 @@ def notes(settings: ClassifierSettings, data: Dataset, arch: Arch) -> Iterator[N
     elif origin.classes and origin.classes != data.classes:
         named = f"{_some(origin.classes)}, not for {_some(data.classes)}"
         yield Note(text=f"--init {origin.name}: its head is kept, but was trained for {named}", warning=True)
+    for text in layouts.adapt(origin.weights, arch).notes:
+        yield Note(text=f"--init {origin.name}: {text}")
+    folder = public_configs.find(settings.init)
+    if folder is not None and public_configs.read(folder).mean:
+        yield Note(
+            text=f"--init {origin.name}: mean and standard deviation of the pixels are the checkpoint's"
+        )
     for field in TOLD if origin.arch else ():
         theirs, ours = getattr(origin.arch, field), getattr(arch, field)
         if theirs != ours:
@@ -88,6 +98,26 @@ def notes(settings: ClassifierSettings, data: Dataset, arch: Arch) -> Iterator[N
                 text=f"--init {origin.name}: its {field} was {theirs}, here it is {ours}", warning=True
             )
     yield from _seen_test_images(origin.run, settings, data)
+
+
+def normalised_like(data: Dataset, source: str) -> Dataset:
+    """Return the data with the mean and the standard deviation that a checkpoint's folder names, if any."""
+    folder = public_configs.find(source)
+    mean, std = public_configs.read(folder)[-2:] if folder is not None and data.mean else ((), ())
+    if not mean:
+        return data
+    if len(mean) != len(data.mean):
+        raise UserError(f"--init {source}: it takes {len(mean)} channels, {data.name} has {len(data.mean)}")
+    return replace(data, mean=mean, std=std)
+
+
+def _weight_file(source: str) -> Path:
+    """Return the weights of a run, a .safetensors file, or a folder of transformers, timm or our own."""
+    path = Path(source)
+    if path.suffix == ".safetensors":
+        return path
+    folder = path if path.is_dir() else runs.find(source, ("train", "pretrain", "*"))
+    return runs.verify(folder, "model.safetensors")
 
 
 def _seen_test_images(run: Path | None, settings: ClassifierSettings, data: Dataset) -> Iterator[Note]:

@@ -6,10 +6,11 @@ The learning rate rises linearly over the warm-up and then follows half a cosine
 """
 
 import math
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from vitruvius.arch import public_configs
 from vitruvius.arch.choice import ArchChoice
 from vitruvius.core.config import Names, Part
 from vitruvius.datasets import DataChoice
@@ -112,8 +113,18 @@ class ClassifierSettings(DataChoice, ArchChoice, Recipe, Augment, Compilation):
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Fraction of each label that is spread evenly over all classes."""
     init: str | None = None
-    """Start from the weights of this run or .safetensors file. Masked pretraining trains the patches and not
-    the class token: after it, --set pooling=mean may help."""
+    """Start from the weights of this run, .safetensors file or folder of transformers or timm; the folder's
+    network is taken unless --arch names one. Masked pretraining trains the patches and not the class token:
+    after it, --set pooling=mean may help."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _network_of_the_checkpoint(cls, given: Any) -> Any:
+        """Take the network from the folder that `init` names, if it describes one and `arch` is left out."""
+        if isinstance(given, dict) and given.get("init") and "arch" not in given:
+            folder = public_configs.find(str(given["init"]))
+            return given if folder is None else {**given, "arch": str(folder)}
+        return given
 
 
 def learning_rate(step: int, peak: float, warmup: int, total: int | None) -> float:

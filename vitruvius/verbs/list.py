@@ -1,13 +1,16 @@
-"""List kernels, data sets, presets and the members of every other family, one line each.
+"""List kernels, data sets, presets, runs and the members of every other family, one line each.
 
 vitruvius list
 vitruvius list presets
+vitruvius list runs
 """
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import ClassVar
 
 from vitruvius.arch import cost, tables
-from vitruvius.core import config, plugins, records
+from vitruvius.core import config, plugins, records, run_list
 from vitruvius.core.blocks import Block, Table
 from vitruvius.core.config import Flags, Positional
 from vitruvius.core.errors import unknown
@@ -19,8 +22,9 @@ COLUMNS = ("name", "parameters", "multiply-adds", "weights MiB", "training MiB p
 class Config(config.Config):
     """Which family to list."""
 
+    takes: ClassVar[tuple[str, ...]] = (*config.Config.takes, "runs")
     family: Positional[str] = "all"
-    """kernels, datasets, presets, ...; all of them by default."""
+    """kernels, datasets, presets, runs, ...; by default all but the runs."""
 
 
 class Member(config.Strict):
@@ -50,6 +54,8 @@ class Result(records.Result):
 
     families: dict[str, tuple[Member, ...]]
     presets: tuple[Preset, ...]
+    runs: tuple[run_list.Run, ...] | None = None
+    """The run folders, if they were asked for."""
 
     def view(self) -> Iterable[Block]:
         for family, found in self.families.items():
@@ -61,13 +67,18 @@ class Result(records.Result):
             presets.append((one.name, *sizes, one.summary))
         if presets:
             yield Table(title="presets", columns=COLUMNS, rows=tuple(presets))
+        if self.runs is not None:
+            yield run_list.table(self.runs)
 
 
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """List one family, or all."""
     present = [family for family in FAMILIES if (plugins.PACKAGE / family).is_dir()]
+    if config.family == "runs":
+        yield Result(families={}, presets=(), runs=run_list.find(Path(flags.runs)))
+        return
     if config.family not in ("all", "presets", *present):
-        raise unknown("family", config.family, ["all", "presets", *present])
+        raise unknown("family", config.family, ["all", "presets", "runs", *present])
     families, presets = {}, []
     for family in present:
         if config.family in ("all", family):

@@ -1,0 +1,75 @@
+"""Calls are timed in random order, all equally often; peak memory agrees with the closed form."""
+
+from typing import Any
+
+import pytest
+import torch
+
+from vitruvius.arch import cost
+from vitruvius.arch.arch import Arch
+from vitruvius.arch.tables import Named
+from vitruvius.measuring import latency
+from vitruvius.measuring.settings import MeasureSettings
+
+SMALL = Named("small", Arch(depth=1, width=16, heads=2, mlp=16))
+LARGE = Named("large", Arch(depth=2, width=64, heads=2, mlp=128))
+
+
+def measured(networks: list[Named], **options: Any) -> list[latency.Item]:
+    items: list[latency.Item] = []
+    settings = MeasureSettings(**{"repeats": 6, "batch": (2,), **options})
+    for _ in latency.measure(networks, settings, torch.device("cpu"), items):
+        pass
+    return items
+
+
+def test_networks_are_interleaved_in_a_random_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
+
+    def noted(item: latency.Item, *rest: Any, real: Any = latency._time) -> None:
+        order.append(f"{item.named.name} {item.batch}")
+        real(item, *rest)
+
+    monkeypatch.setattr(latency, "_time", noted)
+    items = measured([SMALL, LARGE], batch=(1, 2))
+    assert [len(item.calls_ms) for item in items] == [6] * 4
+    rounds = [tuple(order[at : at + 4]) for at in range(0, 24, 4)]
+    assert all(len(set(names)) == 4 for names in rounds)
+    assert len(set(rounds)) > 2
+    row = items[0].row(is_busy=False)
+    assert row.low_ms is not None
+    assert row.high_ms is not None
+    assert row.images_per_second is not None
+    assert 0 < row.low_ms <= (row.median_ms or 0) <= row.high_ms
+    assert row.images_per_second == pytest.approx(1000 / (row.median_ms or 1))
+
+
+def test_the_peak_of_a_call_counts_what_is_alive_at_the_same_time() -> None:
+    def call() -> None:
+        first = torch.empty(1000)
+        second = first + 1
+        del first
+        third = second + 1  # takes the place of the first
+        del second, third
+
+    assert latency.allocated_at_once(call) == 8000
+
+
+def test_peak_memory_of_training_is_that_of_the_closed_form() -> None:
+    (item,) = measured([LARGE], batch=(64,), training=True, repeats=3)
+    assert item.peak_bytes is not None
+    assert item.peak_bytes == pytest.approx(cost.cost(LARGE.arch).training_bytes(64), rel=0.3)
+
+
+def test_a_network_that_fails_says_why_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(arch: Arch, seed: int, real: Any = latency.build) -> Any:
+        if arch == SMALL.arch:
+            raise RuntimeError("not enough memory: you tried to allocate\nmore")
+        return real(arch, seed)
+
+    monkeypatch.setattr(latency, "build", broken)
+    small, large = measured([SMALL, LARGE])
+    assert small.row(False).failed == "not enough memory: you tried to allocate"
+    assert small.row(False).median_ms is None
+    assert large.failed is None
+    assert len(large.calls_ms) == 6

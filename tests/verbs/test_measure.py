@@ -1,0 +1,97 @@
+"""`measure` writes table, CSV, JSON and picture, says when the machine is busy, and refuses bad input."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vitruvius.arch.arch import Arch
+from vitruvius.cli import main
+from vitruvius.core import files
+from vitruvius.verbs import measure
+
+SIZES = {"depth": 1, "width": 8, "heads": 2, "mlp": 8}
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> str:
+    rows = [{"name": f"net{width}", "arch": {**SIZES, "width": width}} for width in (8, 16)]
+    files.write_json(tmp_path / "nets.json", rows)
+    return str(tmp_path / "nets.json")
+
+
+def run(tmp_path: Path, *words: str) -> int:
+    return main(["measure", *words, "--repeats", "3", "--name", "m", "--runs", str(tmp_path / "runs")])
+
+
+@pytest.mark.parametrize("load", [0.1, 3.0])
+def test_a_measurement_is_written_with_the_machine_and_its_load(
+    tmp_path: Path, table: str, load: float, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setattr(measure, "_load", lambda: load)
+    assert run(tmp_path, table, "--batch", "1,4", "--json") == 0
+    captured = capsys.readouterr()
+    result = json.loads(captured.out)
+    assert [(row["name"], row["batch"]) for row in result["rows"]] == [
+        (name, batch) for name in ("net8", "net16") for batch in (1, 4)
+    ]
+    assert result["machine"]["is_busy"] == (load == 3.0)
+    assert ("the machine is busy (load 3.0)" in captured.err) == (load == 3.0)
+    assert result["machine"]["threads"] == result["machine"]["versions"]["threads"]
+    folder = tmp_path / "runs" / "measure" / "m"
+    assert files.read_json(folder / "result.json") == result
+    rows = list(csv.DictReader((folder / "measure.csv").read_text().splitlines()))
+    assert [float(row["median_ms"]) for row in rows] == [row["median_ms"] for row in result["rows"]]
+    assert (folder / "latency.png").stat().st_size > 1000
+
+
+def test_a_run_is_measured_by_its_name(tmp_path: Path, capsys: Any) -> None:
+    folder = tmp_path / "runs" / "train" / "mine"
+    folder.mkdir(parents=True)
+    files.write_json(folder / "config.json", {})
+    files.write_json(folder / "model.json", {"arch": Arch(**SIZES).model_dump(mode="json")})
+    assert run(tmp_path, "mine", "--batch", "2", "--training", "--json") == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert row["name"] == "mine"
+    assert row["peak_bytes"] > 4 * 4 * row["params"]
+
+
+def test_onnx_stands_beside_torch(tmp_path: Path, table: str, capsys: Any) -> None:
+    pytest.importorskip("onnxruntime")
+    files.write_json(Path(table), {**SIZES, "kernel": "softmax"})
+    assert run(tmp_path, table, "--batch", "2", "--runtime", "torch,onnx", "--json") == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [(row["runtime"], row["peak_bytes"] is None) for row in rows] == [("torch", False), ("onnx", True)]
+
+
+def test_a_network_that_cannot_be_converted_gives_exit_code_1(
+    tmp_path: Path, table: str, capsys: Any
+) -> None:
+    pytest.importorskip("onnxruntime")
+    files.write_json(Path(table), {**SIZES, "kernel": "linear"})
+    assert run(tmp_path, table, "--batch", "2", "--runtime", "onnx") == 1
+    assert "torch cannot convert a network with the kernel linear" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["mnst"], "no network 'mnst': did you mean 'mnist'?"),
+        (["mnist", "mnist"], "mnist: two networks of this name"),
+        (["mnist", "--batch", "0"], "choose sizes from 1 to 65,536"),
+        (["mnist", "--runtime", "tflite"], "no runtime 'tflite'"),
+        (["mnist", "--runtime", "onnx", "--training"], "onnxruntime does not train"),
+        (["mnist", "--runtime", "onnx", "--device", "cuda"], "onnx is measured on the CPU"),
+        (["large.json"], "large: a network of"),
+    ],
+)
+def test_bad_input_is_refused_before_there_is_a_folder(
+    tmp_path: Path, words: list[str], message: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    files.write_json(Path("large.json"), {"width": 2**17, "depth": 4096, "mlp": 2**20, "heads": 1})
+    assert run(tmp_path, *words) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()

@@ -1,0 +1,1 @@
+"""What a network costs on this machine: latency, throughput, memory, start-up and energy, measured."""

@@ -1,0 +1,134 @@
+"""What a measurement reports: a row per network, runtime and batch size, and the machine. No torch."""
+
+import csv
+import io
+from collections.abc import Iterable
+from typing import Any
+
+from vitruvius.core import records
+from vitruvius.core.blocks import Block, Table, Text
+from vitruvius.core.config import Strict
+
+MIB = 2**20
+
+
+class Row(Strict):
+    """One network in one runtime with one batch size; the times are of one call, in milliseconds."""
+
+    name: str
+    runtime: str
+    batch: int
+    params: int
+    macs: int
+    """Multiply-adds of one forward pass of one image, in closed form."""
+    median_ms: float | None = None
+    low_ms: float | None = None
+    """5th percentile of the calls; on a busy machine the smallest."""
+    high_ms: float | None = None
+    """95th percentile of the calls; on a busy machine the largest."""
+    images_per_second: float | None = None
+    peak_bytes: int | None = None
+    """Largest sum of all tensors during a call, weights included; None where the runtime does not tell."""
+    startup_ms: float | None = None
+    """From the description to the end of the first call: building, compiling or converting, loading."""
+    joules_per_image: float | None = None
+    """Of the whole processor; None where the kernel does not expose it."""
+    failed: str | None = None
+
+
+class Machine(Strict):
+    """Where and under which load was measured."""
+
+    device: str
+    threads: int
+    cores: int
+    load: float | None
+    """Processes that wanted to run in the minute before; None where the system does not tell."""
+    is_busy: bool
+    versions: dict[str, Any]
+
+
+class Result(records.Result):
+    """What networks cost on this machine."""
+
+    rows: tuple[Row, ...]
+    training: bool
+    repeats: int
+    machine: Machine
+    run: str
+
+    @property
+    def exit_code(self) -> int:
+        """1 if a network could not be measured."""
+        return int(any(row.failed for row in self.rows))
+
+    def view(self) -> Iterable[Block]:
+        what = "a training step" if self.training else "inference"
+        between = "smallest to largest call" if self.machine.is_busy else "5th to 95th percentile"
+        yield Table(
+            title=f"Milliseconds per call ({what}, {self.machine.device}, {self.machine.threads} threads)",
+            columns=("network", "runtime", "batch", "parameters", "MACs", "median", between)
+            + ("images/s", "peak MiB", "start-up ms", "J per image"),
+            rows=tuple(map(_cells, self.rows)),
+            note=f"{self.repeats} calls each, in random order",
+        )
+        for row in self.rows:
+            if row.failed:
+                yield Text(text=f"{row.name}, {row.runtime}, batch {row.batch}: {row.failed}", style="error")
+        if self.machine.is_busy:
+            yield Text(
+                text=f"the machine was busy before (load {self.machine.load:.1f} on {self.machine.cores} "
+                "cores): times may be too long, and intervals hold all calls",
+                style="warning",
+            )
+        yield Text(text=f"run: {self.run}", style="note")
+
+
+def as_csv(rows: Iterable[Row]) -> str:
+    """Return all rows as CSV; what was not measured is empty.
+
+    >>> as_csv([Row(name="a", runtime="torch", batch=1, params=2, macs=3)]).splitlines()[1]
+    'a,torch,1,2,3,,,,,,,,'
+    """
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(Row.model_fields), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(row.model_dump() for row in rows)
+    return text.getvalue()
+
+
+def summarise(calls_ms: list[float], is_busy: bool) -> tuple[float, float, float]:
+    """Return the median of the calls and an interval around it.
+
+    The interval reaches from the 5th to the 95th percentile. Other processes make calls slower, and not
+    evenly: on a busy machine the interval holds all calls.
+
+    >>> summarise([float(i) for i in range(101)], False), summarise([3.0, 1.0, 9.0], True)
+    ((50.0, 5.0, 95.0), (3.0, 1.0, 9.0))
+    """
+    ordered = sorted(calls_ms)
+    low, high = (ordered[0], ordered[-1]) if is_busy else (_quantile(ordered, 0.05), _quantile(ordered, 0.95))
+    return _quantile(ordered, 0.5), low, high
+
+
+def _quantile(ordered: list[float], fraction: float) -> float:
+    """Interpolate linearly between the two nearest of the ordered values."""
+    place = fraction * (len(ordered) - 1)
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+
+
+def _cells(row: Row) -> tuple[str | int | float | None, ...]:
+    interval = None if row.low_ms is None else f"{row.low_ms:.3g} .. {row.high_ms:.3g}"
+    peak = None if row.peak_bytes is None else row.peak_bytes / MIB
+    sizes = (row.name, row.runtime, row.batch, row.params, row.macs)
+    return (
+        *sizes,
+        row.median_ms,
+        interval,
+        row.images_per_second,
+        peak,
+        row.startup_ms,
+        row.joules_per_image,
+    )
