@@ -52,7 +52,7 @@ def convert(path: Path, net: ViT, settings: ExportSettings) -> None:
     traced = program.trace(net, settings)
     with _quiet():
         try:
-            names = {"input_names": ["image"], "output_names": ["logits"]}
+            names: dict[str, Any] = {"input_names": ["image"], "output_names": ["logits"]}
             converted = torch.onnx.export(traced, (), dynamo=True, verbose=False, **names)
         except Exception as error:  # the converter raises errors of many types
             raise program.inexportable(settings, net.arch.kernel, error) from error
@@ -103,7 +103,7 @@ class _Calibration:
 
     def __init__(self, image_BCHW: Tensor, batch: int) -> None:
         whole = len(image_BCHW) // batch * batch  # a fixed batch takes no fewer
-        self.batches = iter(image_BCHW[:whole].split(batch))
+        self.batches = iter(torch.split(image_BCHW[:whole], batch))
 
     def get_next(self) -> dict[str, Any] | None:
         """Return the next batch, None after the last."""
@@ -115,7 +115,7 @@ def _quantise(path: Path, image_BCHW: Tensor, batch: int | None) -> None:
     """Quantise the products with weights and of attention statically; norms and softmax stay in float32."""
     from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 
-    class Reader(_Calibration, CalibrationDataReader):
+    class Reader(_Calibration, CalibrationDataReader):  # type: ignore[misc]
         pass
 
     size = batch or min(CALIBRATION_BATCH, len(image_BCHW))

@@ -31,13 +31,14 @@ def compare(
     used = len(source.data.classes)
     difference, right = 0.0, [0, 0]
     times: tuple[list[float], list[float]] = ([], [])
+    forwards: tuple[Forward, Forward] = (source.net, written)
     for sample_B in torch.split(torch.arange(count), size):
         batch = images.batch(sample_B)
         x = _filled(batch.x, size) if settings.fixed_batch else batch.x
         if not times[0]:  # the first call prepares what later ones use
             source.net(x), written(x)
         scores = []
-        for index, forward in enumerate((source.net, written)):
+        for index, forward in enumerate(forwards):
             began = time.perf_counter()
             scores.append(forward(x)[: len(sample_B)])
             times[index].append(1000 * (time.perf_counter() - began) / len(x))

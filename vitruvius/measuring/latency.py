@@ -146,7 +146,7 @@ def _training_step(net: ViT, forward: Any, x: Tensor) -> Call:
     y = torch.arange(len(x), device=x.device) % net.arch.classes
 
     def call() -> None:
-        cross_entropy(forward(x), y).backward()
+        torch.autograd.backward(cross_entropy(forward(x), y))
         optimiser.step()
         optimiser.zero_grad()
 
