@@ -1,5 +1,7 @@
 """The doctor's result: its JSON has what was asked for, its exit code says whether an error was found."""
 
+from pathlib import Path
+
 import pytest
 
 from vitruvius.checks import Finding
@@ -33,6 +35,18 @@ def test_a_warning_fails_where_that_is_wanted() -> None:
     assert (result.exit_code, "fail_on" in result.model_dump(mode="json")) == (1, False)
     note = ERROR.model_copy(update={"severity": "info"})
     assert Result(findings=(note,), fail_on="warning").exit_code == 0
+
+
+def test_the_guilty_line_is_shown_with_a_marker(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("one = 1\ntwo = 2\nthree = 3\nfour = 4\n")
+    finding = ERROR.model_copy(update={"where": f"{tmp_path / 'a.py'}:3"})
+    assert finding.source().splitlines() == [
+        "       2 | two = 2",
+        "  >    3 | three = 3",
+        "       4 | four = 4",
+    ]
+    assert ERROR.model_copy(update={"where": ""}).source() == ""
+    assert ERROR.model_copy(update={"where": f"{tmp_path / 'a.py'}:99"}).source() == ""
 
 
 def test_the_verdict_comes_first_and_a_crash_before_it() -> None:

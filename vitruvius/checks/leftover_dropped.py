@@ -47,7 +47,7 @@ def _leaked(group: Group) -> Findings:
             where=more[0].where,
             also=(group.line,),
             evidence=f"{often} steps follow {usual} backward passes, and {len(more)} follow "
-            f"{len(more[0].waiting)}: micro-batches left over at the end of an epoch go into the first step of the next",
+            f"{len(more[0].waiting)}: those left over at the end of an epoch go into a step of the next",
             why="that step is longer than the others and mixes gradients of older weights",
             fix="step once more after the last micro-batch of an epoch, then zero_grad()",
             confidence="exact",
