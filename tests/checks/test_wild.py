@@ -185,7 +185,7 @@ PER_MICRO_BATCH = (
 MISSED = {
     "double_softmax": SMALL.replace(
         "LINES",
-        "loss = F.nll_loss(net(x).softmax(1).log_softmax(1), y)\n    optimizer.zero_grad()\n    loss.backward()\n"
+        "optimizer.zero_grad()\n    F.nll_loss(net(x).softmax(1).log_softmax(1), y).backward()\n"
         "    optimizer.step()",
     ),
     "zeroed_before_step": SMALL.replace("LINES", PER_MICRO_BATCH + "        optimizer.step()"),
@@ -215,8 +215,8 @@ def test_a_known_bug_in_another_style_is_found(bug: str, tmp_path: Path) -> None
 
 
 def test_a_log_softmax_twice_is_only_a_note(tmp_path: Path) -> None:
-    lines = "optimizer.zero_grad()\n    F.cross_entropy(net(x).log_softmax(1), y).backward()\n    optimizer.step()"
-    found = findings(SMALL.replace("LINES", lines), tmp_path / "a.py")
+    source = MISSED["double_softmax"].replace("nll_loss(net(x).softmax(1)", "cross_entropy(net(x)")
+    found = findings(source, tmp_path / "a.py")
     assert [(f.bug, f.severity) for f in found] == [("double_softmax", "info")]
 
 
@@ -226,6 +226,42 @@ def test_attention_over_the_batch_is_named_with_its_module(tmp_path: Path) -> No
     (found,) = loud(source, tmp_path / "sick.py")
     assert found[0] == "mixed_rows"
     assert (found[1] or "").startswith("layer")
+
+
+def test_leftovers_that_leak_into_the_next_epoch_are_found(tmp_path: Path) -> None:
+    source = """
+net = nn.Linear(8, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for epoch in range(3):
+    for i in range(8):
+        (net(torch.randn(8, 8)).square().mean() / 3).backward()
+        if (i + 1) % 3 == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+"""
+    assert [bug for bug, _ in loud(source, tmp_path / "sick.py")] == ["leftover_dropped"]
+    assert loud(source.replace("range(8)", "range(9)"), tmp_path / "healthy.py") == []
+
+
+def test_parameters_in_a_list_are_named_by_its_attribute(tmp_path: Path) -> None:
+    source = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks, self.head = [nn.Linear(8, 8), nn.Linear(8, 8)], nn.Linear(8, 1)
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(x).relu()
+        return self.head(x)
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for step in range(6):
+    optimizer.zero_grad()
+    net(torch.randn(8, 8)).square().mean().backward()
+    optimizer.step()
+"""
+    (found,) = [f for f in findings(source, tmp_path / "sick.py") if f.bug == "missing_parameters"]
+    assert "in the plain list or dictionary blocks" in found.evidence
 
 
 def test_a_scaled_loss_is_not_quoted(tmp_path: Path) -> None:

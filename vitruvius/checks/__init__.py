@@ -13,6 +13,7 @@ line marked `# here`, and `HEALTHY`. Laws, tested over the folder: a check fires
 stays silent on HEALTHY, and SICK is missed when only this file is gone.
 """
 
+import linecache
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -252,6 +253,9 @@ class Parameter:
     ran: bool = False  # the module that holds it was called while gradients were recorded
     declared: bool = True  # it is an nn.Parameter, not a plain tensor that requires a gradient
     network: int = 0  # the network that ran and holds it
+    attribute: str = (
+        ""  # the attribute that holds it in a list or dictionary, where parameters() sees nothing
+    )
 
 
 @dataclass(slots=True)
@@ -356,10 +360,24 @@ class Finding(records.Record):
     explains: Annotated[tuple[str, ...], Field(exclude=True)] = ()
     """Bugs that are only consequences of this one."""
 
+    def source(self) -> str:
+        """The guilty line of the source file between its neighbours, with a marker; empty if unknown."""
+        file, _, number = self.where.rpartition(":")
+        if not number.isdigit() or not linecache.getline(file, int(number)).strip():
+            return ""
+        around = range(max(1, int(number) - 1), int(number) + 2)
+        texts = [(line, linecache.getline(file, line).rstrip()) for line in around]
+        shown = [
+            f"  {'>' if line == int(number) else ' '} {line:>4} | {text}" for line, text in texts if text
+        ]
+        return "\n".join(shown)
+
     def view(self) -> Iterable[Block]:
         line = f"{self.where}: " if self.where else ""
         style = "note" if self.severity == "info" else self.severity
         yield Text(text=f"{line}{self.severity}: {self.bug} ({self.confidence})", style=style)
+        if source := self.source():
+            yield Text(text=source)
         yield Text(text=f"  {self.evidence}.\n  Why: {self.why}.\n  Fix: {self.fix}.")
 
 

@@ -1,7 +1,9 @@
-"""The last micro-batches of an epoch are thrown away: too few for a step, then zeroed."""
+"""The last micro-batches of an epoch are too few for a step: thrown away, or added to the next epoch's."""
 
-from vitruvius.checks import Findings, GradientsDropped, Trace, exact_error
-from vitruvius.checks._steps import accumulations, line
+from collections import Counter
+
+from vitruvius.checks import Finding, Findings, GradientsDropped, Trace, exact_error
+from vitruvius.checks._steps import Group, accumulations, line
 
 SICK = """
 import torch
@@ -19,8 +21,9 @@ HEALTHY = SICK.replace("range(8)", "range(9)")
 
 
 def leftover_dropped(trace: Trace) -> Findings:
-    """Gradients of fewer micro-batches than usual that were zeroed before any step."""
+    """Gradients of fewer micro-batches than usual zeroed before any step, or added to a later one."""
     for group in accumulations(trace):
+        yield from _leaked(group)
         lost = [event for event in trace.of(GradientsDropped) if event.optimiser == group.optimiser]
         lost = [event for event in lost if set(event.lines) == {group.line} and len(event.lines) < group.size]
         if lost:
@@ -33,3 +36,19 @@ def leftover_dropped(trace: Trace) -> Findings:
                 fix="step once more after the last micro-batch of an epoch, or choose a number that divides "
                 "them",
             )
+
+
+def _leaked(group: Group) -> Findings:
+    """Steps that apply a few more micro-batches than the usual number: left over from the last epoch."""
+    (usual, often), *_ = Counter(len(event.waiting) for event in group.steps).most_common()
+    more = [event for event in group.steps if usual < len(event.waiting) < 2 * usual]
+    if usual > 1 and more and 2 * often > len(group.steps) and len({len(e.waiting) for e in more}) == 1:
+        yield Finding(
+            where=more[0].where,
+            also=(group.line,),
+            evidence=f"{often} steps follow {usual} backward passes, and {len(more)} follow "
+            f"{len(more[0].waiting)}: those left over at the end of an epoch go into a step of the next",
+            why="that step is longer than the others and mixes gradients of older weights",
+            fix="step once more after the last micro-batch of an epoch, then zero_grad()",
+            confidence="exact",
+        )

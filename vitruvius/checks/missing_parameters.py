@@ -23,7 +23,10 @@ def missing_parameters(trace: Trace) -> Findings:
         missing = [known for known in missing if not known.declared]
     if not missing:
         return
-    names = [known.name or f"a tensor {list(known.shape)} outside any module that ran" for known in missing]
+    names = [
+        known.name or _attribute(known) or f"a tensor {list(known.shape)} outside any module that ran"
+        for known in missing
+    ]
     hidden = any(known.declared and not known.name and len(known.shape) > 1 for known in missing)
     yield Finding(
         where=made[0].where,
@@ -38,6 +41,10 @@ def missing_parameters(trace: Trace) -> Findings:
         severity="error" if hidden else "warning",
         confidence="exact",
     )
+
+
+def _attribute(known: checks.Parameter) -> str:
+    return f"{list(known.shape)} in the plain list or dictionary {known.attribute}" if known.attribute else ""
 
 
 def _rests(trace: Trace, known: checks.Parameter) -> bool:

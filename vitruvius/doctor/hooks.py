@@ -144,7 +144,8 @@ def _hooks(watcher: Watcher) -> list[Any]:
 
     def after(optimiser: Optimizer, args: Any, kwargs: Any) -> None:
         _tell(watcher, (Step,), watcher.after_step, optimiser)
-        watcher.count_step()
+        if not watcher.busy:  # else silenced in a child process, which has a watcher of its own
+            watcher.count_step()
 
     return [
         modules.register_module_forward_pre_hook(enters),

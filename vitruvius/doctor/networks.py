@@ -161,7 +161,19 @@ class Networks:
                     if key_of(parameter) in self.parameters:
                         known = self.parameters[key_of(parameter)]
                         known.name, known.layer, known.network = name, type(module).__name__, network
+        self._find_hidden(alive)
         self.examples = {key: example for key, example in self.examples.items() if example.model is not None}
+
+    def _find_hidden(self, alive: list[tuple[int, nn.Module]]) -> None:
+        """Name the attributes that hold parameters in plain lists, tuples and dictionaries."""
+        for _, model in alive:
+            for path, module in model.named_modules():
+                for attribute, value in vars(module).items():
+                    plain = isinstance(value, list | tuple | dict) and not attribute.startswith("_")
+                    for tensor in _parameters(value) if plain else ():
+                        known = self.parameters.get(self.keys.of(tensor))
+                        if known is not None and not known.name:
+                            known.attribute = f"{path}.{attribute}" if path else attribute
 
     def _settle(self, key: int, tensor: Tensor) -> None:
         """Note whether a parameter has changed and whether its units are still equal."""
@@ -169,6 +181,16 @@ class Networks:
         if known is not None and key in self.first_values:
             known.changed = _sample(tensor) != self.first_values[key]
             known.alike = known.alike and _units_alike(tensor)
+
+
+def _parameters(value: Any) -> list[Tensor]:
+    """The parameters in nested lists, tuples and dictionaries of modules and tensors."""
+    if isinstance(value, nn.Module):
+        return list(value.parameters())
+    if isinstance(value, Tensor):
+        return [value] if value.requires_grad else []
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    return [tensor for part in parts for tensor in _parameters(part)]
 
 
 def _is_made(tensor: Tensor) -> bool:

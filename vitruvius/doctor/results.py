@@ -1,9 +1,10 @@
 """What `doctor run` and `doctor model` show and print as JSON: findings, checks, accumulation tables."""
 
+from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from pydantic import SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from vitruvius.checks import Finding
 from vitruvius.core import blocks, config, records
@@ -62,6 +63,8 @@ class Result(records.Result):
     script_exit: int = 0
     tables: tuple[AccumulationTable, ...] | None = None
     """Gradient accumulation of each network; None, and not in JSON, unless asked for."""
+    fail_on: Annotated[Literal["error", "warning"], Field(exclude=True)] = "error"
+    """The least severity that makes the exit code 1."""
 
     @model_serializer(mode="wrap")
     def _without_missing_tables(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -70,10 +73,25 @@ class Result(records.Result):
 
     @property
     def exit_code(self) -> int:
-        """1 if a finding is an error, otherwise the script's own."""
-        return 1 if any(found.severity == "error" for found in self.findings) else self.script_exit
+        """1 if a finding is an error (or, if so wanted, a warning), otherwise the script's own."""
+        bad = ("error",) if self.fail_on == "error" else ("error", "warning")
+        return 1 if any(found.severity in bad for found in self.findings) else self.script_exit
+
+    @property
+    def verdict(self) -> str:
+        """Findings and checks in one line: `2 bugs, 1 suspicion; 52 of 66 checks could be made`."""
+        words = {"error": ("bug", "bugs"), "warning": ("suspicion", "suspicions"), "info": ("note", "notes")}
+        counts = Counter(found.severity for found in self.findings)
+        said = [f"{counts[kind]} {words[kind][counts[kind] > 1]}" for kind in words if counts[kind]]
+        total = len(self.checked) + len(self.skipped)
+        return f"{', '.join(said)}; {len(self.checked)} of {total} checks could be made"
 
     def view(self) -> Iterable[Block]:
+        if self.script_exit:
+            yield Text(text=f"the script ended with exit code {self.script_exit}", style="error")
+        if self.findings:
+            bad = any(found.severity == "error" for found in self.findings)
+            yield Text(text=self.verdict, style="error" if bad else "warning")
         for found in self.findings:
             yield from found.view()
         yield from self.summary()

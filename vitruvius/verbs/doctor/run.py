@@ -1,14 +1,16 @@
 """Run a training script, unmodified, under watch: what is wrong, in which line, and how to fix it.
 
-Everything after the script belongs to it. Exit code 1 if an error is found, otherwise the script's own.
+Everything after the script belongs to it. Exit code 1 if an error (with --fail-on warning also
+a warning) is found, otherwise the script's own. Processes that the script starts are watched too.
 
 vitruvius doctor run --steps 200 train.py --epochs 3
 vitruvius doctor run --json train.py
 vitruvius doctor run --table train.py
+vitruvius doctor run --fail-on warning --module package.train
 """
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -26,6 +28,10 @@ class Config(config.Config):
     """The arguments of the script."""
     steps: Annotated[int, Field(ge=1)] | None = None
     """Stop after so many optimiser steps; default: the whole script."""
+    module: bool = False
+    """SCRIPT is the dotted name of a module, as after `python -m`."""
+    fail_on: Literal["error", "warning"] = "error"
+    """The least severity that makes the exit code 1."""
     table: bool = False
     """Also measure gradient accumulation: a batch of each network in every (batch, steps)."""
 
@@ -37,7 +43,8 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     from vitruvius.doctor import children, script
 
     words = (config.script, config.arguments, config.steps)
-    result = script.run_script(*words, to_stderr=flags.json, table=config.table)
+    how = {"to_stderr": flags.json, "table": config.table, "module": config.module}
+    result = script.run_script(*words, **how).model_copy(update={"fail_on": config.fail_on})
     if children.is_worker():  # of torchrun: rank 0 reports for all
         children.leave(result, children.torchrun_folder())
         return
