@@ -15,6 +15,7 @@ from vitruvius.core import plugins
 from vitruvius.core.config import Flags
 from vitruvius.core.options import options
 
+Capture = pytest.CaptureFixture[str]
 VERBS = [
     [name, *inner]
     for name in plugins.members("verbs")
@@ -193,3 +194,80 @@ def test_unreadable_files_are_named(tmp_path: Path, capsys: pytest.CaptureFixtur
     broken.write_text("{")
     with pytest.raises(UserError, match="not JSON.*line 1"):
         tables.arch(str(broken))
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "sentence"),
+    [
+        (PermissionError(13, "Permission denied", "runs"), 2, "runs: permission denied"),
+        (OSError(36, "File name too long", "x" * 5000), 2, "file name too long"),
+        (OSError(28, "No space left on device", "a"), 1, "a: no space left on device"),
+        (UnicodeEncodeError("utf-8", "\udce9", 0, 1, "surrogates not allowed"), 2, "cannot be written"),
+        (RecursionError(), 2, "nested too deeply"),
+        (MemoryError(), 1, "there is not enough memory for this\n"),
+        (RuntimeError("Symlink loop from '/data/a'"), 2, "point in a circle: '/data/a'"),
+    ],
+)
+def test_every_error_of_the_system_is_one_sentence(
+    error: BaseException, code: int, sentence: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    def fail(words: list[str]) -> int:
+        raise error
+
+    monkeypatch.setattr("vitruvius.cli._command", fail)
+    found, out, err = spoken(capsys)
+    assert (found, out, len(err.splitlines())) == (code, "", 1)
+    assert sentence in err
+    assert len(err) < 400
+
+
+def test_a_fault_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(words: list[str]) -> int:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr("vitruvius.cli._command", fail)
+    with pytest.raises(RuntimeError, match="a bug"):
+        main([])
+
+
+def test_an_error_that_cannot_be_said_still_has_its_exit_code() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-m", "vitruvius", "lst"], stderr=full, stdout=full)
+    assert done.returncode == 2
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_error(closed: str) -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m vitruvius list {closed}", shell=True, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_terminal_without_unicode_gets_escapes() -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    command = [sys.executable, "-m", "vitruvius", "explain", "multihead"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_names_with_terminal_escapes_are_shown_not_obeyed(capsys: Capture) -> None:
+    code, _, err = spoken(capsys, "train", "--arch", "\x1b[2Jnet")
+    assert code == 2
+    assert "\x1b" not in err
+    assert r"\x1b[2Jnet" in err
+
+
+@pytest.mark.parametrize("value", ["[" * 100_000, "{" * 5 + '"a":' + "[" * 50_000])
+def test_deep_settings_are_one_sentence(value: str, capsys: Capture) -> None:
+    code, out, err = spoken(capsys, "explain", "multihead", "--set", f"heads={value}")
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
+    assert len(err) < 400
+
+
+@pytest.mark.parametrize("field", ["heads", "tokens", "dim", "width"])
+@pytest.mark.parametrize("lesson", ["multihead", "attention_cost"])
+def test_enormous_numbers_are_one_sentence(lesson: str, field: str, capsys: Capture) -> None:
+    code, out, err = spoken(capsys, "explain", lesson, "--set", f"{field}={10**400}")
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
+    assert len(err) < 1000

@@ -8,7 +8,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from vitruvius.core import plugins
-from vitruvius.core.errors import UserError, VitruviusError, unknown
+from vitruvius.core.errors import UserError, VitruviusError, reason, unknown
+from vitruvius.core.visible import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,28 +18,74 @@ if TYPE_CHECKING:
     from vitruvius.core.records import Progress, Record
 
 PURPOSE = "Choose, train and understand Vision Transformers before you spend the GPU hours."
-_LOST_OUTPUT = (errno.EPIPE, errno.ENOSPC)
+_FAILING_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 fine, 1 the work failed or found faults, 2 bad input."""
+    _open_closed_streams()
     try:
-        return _command(list(sys.argv[1:] if arguments is None else arguments))
+        code = _command(list(sys.argv[1:] if arguments is None else arguments))
+        sys.stdout.flush()
+        return code
     except VitruviusError as error:
-        print(f"vitruvius: {error}", file=sys.stderr)
-        return error.exit_code
+        return _fail(str(error), error.exit_code)
     except KeyboardInterrupt:
-        print("vitruvius: interrupted", file=sys.stderr)
-        return 130
+        return _fail("interrupted", 130)
     except OSError as error:
-        if error.errno not in _LOST_OUTPUT:
+        return _lost_output(error) if error.filename is None else _fail(*_unusable(error))
+    except UnicodeError as error:
+        return _fail(f"a name or a text has characters that cannot be written: {error}", 2)
+    except RecursionError:
+        return _fail("the input is nested too deeply", 2)
+    except MemoryError as error:
+        return _fail(f"there is not enough memory for this: {error}".removesuffix(": "), 1)
+    except RuntimeError as error:
+        if not str(error).startswith("Symlink loop"):  # what Python 3.11 and 3.12 raise instead of an OSError
             raise
+        return _fail(f"links that point in a circle: {str(error).removeprefix('Symlink loop from ')}", 2)
+
+
+def _fail(sentence: str, code: int) -> int:
+    """Print one sentence on stderr and return the exit code; stderr itself may be on a full disk."""
+    with suppress(OSError, ValueError):
+        print(f"vitruvius: {visible(sentence)}", file=sys.stderr, flush=True)
+    return code
+
+
+def _unusable(error: OSError) -> tuple[str, int]:
+    """Return the sentence and the exit code for a file or folder that could not be used."""
+    name = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else str(error.filename)
+    brief = name if len(name) <= 200 else f"{name[:100]}...{name[-40:]}"
+    return f"{brief}: {reason(error)}", 1 if error.errno in _FAILING_DISK else 2
+
+
+def _lost_output(error: OSError) -> int:
+    """Return the exit code where stdout cannot be written: 0 if its reader (head, less) has left."""
+    with suppress(OSError, ValueError):
         # Otherwise Python would write the rest of stdout at exit, and complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if error.errno == errno.EPIPE:  # the reader (head, less) has closed the pipe
-            return 0
-        print(f"vitruvius: the output cannot be written: {error.strerror}", file=sys.stderr)
-        return 1
+    if error.errno == errno.EPIPE:
+        return 0
+    return _fail(f"the output cannot be written: {error.strerror or error}", 1)
+
+
+def _open_closed_streams() -> None:
+    """Let stdin, stdout and stderr exist, and show what their encoding lacks as escapes.
+
+    A file that gets the number of a closed stream would receive what native code prints.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest free number, which is this one
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, ValueError, OSError):
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
 
 
 def script() -> None:
@@ -139,13 +186,18 @@ def _bar(console: "Console", quiet: bool) -> "Iterator[Callable[[Progress], None
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
     bar = Bar(*columns, console=console, transient=True)
     task = bar.add_task("", total=None)
 
     def advance(record: "Progress") -> None:
         bar.start()
-        bar.update(task, completed=record.done, total=record.total, description=record.label)
+        bar.update(task, completed=record.done, total=record.total, description=visible(record.label))
 
     try:
         yield advance

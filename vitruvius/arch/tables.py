@@ -142,6 +142,8 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     for index, row in enumerate(rows, 1):
         if not isinstance(row, dict):
             raise UserError(f"{path}: entry {index}: not a network but {type(row).__name__}")
+        if not isinstance(row.get("arch", {}), dict):
+            raise UserError(f"{path}: entry {index}: arch: not a network but {type(row['arch']).__name__}")
     return rows
 
 

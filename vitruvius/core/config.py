@@ -125,6 +125,8 @@ def changed(recorded: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
 def _value(text: str) -> Any:
     try:
         return json.loads(text)
+    except RecursionError:
+        raise UserError(f"--set: '{text[:20]}...' is nested too deeply") from None
     except ValueError:
         simple = "," in text and not any(mark in text for mark in '[]{}"')
         return [_value(part.strip()) for part in text.split(",")] if simple else text

@@ -76,6 +76,19 @@ class RunFolder:
         """Read the records kept so far."""
         return files.read_lines(self.path(RECORDS))
 
+    def intact_records(self) -> tuple[list[dict[str, Any]], list[str]]:
+        """Read the records; damaged lines are left out, on disk too, and returned as faults."""
+        path, lines, faults = self.path(RECORDS), [], []
+        content = files.read(path, files.LINES_LIMIT) if os.path.lexists(path) else b""
+        for number, line in enumerate(content.split(b"\n")[:-1], 1):
+            try:
+                lines.append(files.parse_line(line, f"{path}: line {number}"))
+            except UserError as error:
+                faults.append(str(error))
+        if faults or (content and not content.endswith(b"\n")):
+            self.rewrite(lines)
+        return lines, faults
+
     def kept(self) -> Records:
         """Return length and hash of records.jsonl: read once, then counted with every record that is kept."""
         if not self._is_counted:

@@ -4,11 +4,10 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from torch import Tensor
 
-from vitruvius.arch.arch import Arch
 from vitruvius.arch.choice import ArchChoice
 from vitruvius.core import files, runs
 from vitruvius.core.errors import UserError
@@ -18,7 +17,7 @@ from vitruvius.pretraining import autoencoders, pca
 from vitruvius.pretraining.probe import Encode, batches
 from vitruvius.pretraining.results import SavedGrid
 from vitruvius.training.batches import Batches
-from vitruvius.training.predictor import scale_tensors
+from vitruvius.training.predictor import SavedViT, scale_tensors
 
 DENSE = re.compile(r"(linear|mlp)((?:-[1-9]\d{0,5})+)")
 """An untrained fully connected encoder by its widths: mlp-256-64."""
@@ -63,13 +62,14 @@ def _asked(asked: str, data: Dataset, seed: int, folder: Path | None) -> Iterato
 
 def of_run(folder: Path, data: Dataset) -> Iterator[Source]:
     """Yield the encoders of a run, and one untrained encoder of each size."""
-    about = files.read_json(runs.verify(folder, "model.json"))
+    described = runs.verify(folder, "model.json")
+    about = files.read_object(described, follow=False)
     path = runs.verify(folder, "model.safetensors")
     tensors = layouts.read(path)
     if "cells" not in about:
-        yield from _of_vit(folder, about, tensors, data)
+        yield from _of_vit(folder, files.typed(described, SavedViT, about), tensors, data)
         return
-    grid, features = SavedGrid(**about), data.train.x[0].numel()
+    grid, features = files.typed(described, SavedGrid, about), data.train.x[0].numel()
     if grid.features != features:
         has = f"a sample of {data.name} has {features:,}"
         raise UserError(f"{folder}: its encoders read {grid.features:,} entries, {has}")
@@ -81,16 +81,25 @@ def of_run(folder: Path, data: Dataset) -> Iterator[Source]:
         yield Source(f"untrained.{size}", size, untrained.encode)
 
 
-def _of_vit(folder: Path, about: Any, tensors: dict[str, Tensor], data: Dataset) -> Iterator[Source]:
+def _of_vit(folder: Path, about: SavedViT, tensors: dict[str, Tensor], data: Dataset) -> Iterator[Source]:
     """Yield the ViT of a run and the same ViT untrained."""
-    arch, seed = Arch(**about["arch"]), files.read_json(folder / "config.json")["seed"]
+    arch, seed = about.arch, recorded_seed(folder)
     if (arch.channels, arch.image, arch.image) != data.shape:
         takes = f"{arch.channels}x{arch.image}x{arch.image} images"
         raise UserError(f"{folder}: the network takes {takes}, not {data.shape}")
     trained, untrained = vit.build(arch, seed).eval(), vit.build(arch, seed).eval()
     layouts.fill(trained, tensors, str(folder), except_head=True)
     for name, net in ((folder.name, trained), ("untrained", untrained)):
-        yield Source(name, arch.width, _normalising(net, about["mean"], about["std"]))
+        yield Source(name, arch.width, _normalising(net, about.mean, about.std))
+
+
+def recorded_seed(folder: Path) -> int:
+    """Return the seed that a run's config.json names."""
+    path = runs.verify(folder, "config.json")
+    seed = files.read_object(path, follow=False).get("seed")
+    if type(seed) is not int:
+        raise UserError(f"{path}: seed needs a whole number, got {seed!r}")
+    return seed
 
 
 def _untrained(name: str, data: Dataset, seed: int) -> Source:

@@ -185,7 +185,8 @@ class ProbeResult(records.Result):
 
 def read_points(lines: Iterable[dict[str, Any]]) -> list[Points]:
     """Parse the measurements among the lines of a run's records.jsonl."""
-    return [Points(epoch=line["epoch"], points=line["points"]) for line in lines if line["kind"] == "points"]
+    found = [line for line in lines if line.get("kind") == "points"]
+    return [Points(epoch=line.get("epoch"), points=line.get("points")) for line in found]
 
 
 def kinds(of: Sequence[Point] | Sequence[RepeatSummary] | Sequence[Certificate]) -> dict[str, list[int]]:

@@ -115,8 +115,11 @@ def minibatch(data: Dataset, size: int, seed: int) -> Minibatch:
 
 def read(lines: Iterable[Mapping[str, Any]], scoring: Scoring) -> dict[str, Scored]:
     """Return the scores among a run's records that belong to these tasks, by key."""
-    found = {line["key"]: line for line in lines if line["kind"] == "scored" and line["key"] in scoring.tasks}
-    return {key: Scored(**{name: line[name] for name in Scored.model_fields}) for key, line in found.items()}
+    scored = {str(line.get("key")): line for line in lines if line.get("kind") == "scored"}
+    known = {key: line for key, line in scored.items() if key in scoring.tasks}
+    return {
+        key: Scored(**{name: line.get(name) for name in Scored.model_fields}) for key, line in known.items()
+    }
 
 
 def score_all(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vitruvius.arch import tables
-from vitruvius.core import files, records, runs
+from vitruvius.core import files, integrity, records, runs
 from vitruvius.core.config import Flags, changed
 from vitruvius.core.errors import Interrupted, UserError
 from vitruvius.core.runs import RunFolder
@@ -37,7 +37,8 @@ def continue_named(config: Config, flags: Flags) -> Flags:
     folder = Path(flags.runs) / "rank" / (flags.name or "")
     if flags.resume is not None or flags.name is None or not (folder / "config.json").is_file():
         return flags
-    before, now = config.read_older(files.read_json(folder / "config.json")), config.model_dump(mode="json")
+    before = config.read_older(files.read_object(folder / "config.json", follow=False))
+    now = config.model_dump(mode="json")
     fields = [field for field in changed(before, now) if field not in config.changeable]
     if fields:
         pairs = "; ".join(f"{field} was {before.get(field)!r}, now {now.get(field)!r}" for field in fields)
@@ -47,11 +48,13 @@ def continue_named(config: Config, flags: Flags) -> Flags:
 
 def finished(folder: RunFolder, config: Config) -> Result | None:
     """Return the result of a run that is complete and was made from the input files as they are now."""
-    manifest = folder.path("manifest.json")
-    if not manifest.is_file() or files.read_json(manifest)["environment"].get("inputs") != inputs(config):
+    manifest = integrity.read_manifest(folder.folder)
+    if manifest is None or manifest.environment.get("inputs") != inputs(config):
+        return None
+    if runs.check(folder.folder):  # a damaged table or page is written again, and damaged scores anew
         return None
     try:
-        return Result(**files.read_json(runs.verify(folder.folder, "result.json")))
+        return files.read_as(runs.verify(folder.folder, "result.json"), Result)
     except UserError:
         return None
 
@@ -94,7 +97,10 @@ def score_rest(
     """Score what the folder does not hold yet; every score is on disk before the next one is requested."""
     from vitruvius.ranking import score
 
-    done = score.read(folder.records(), scoring)
+    lines, faults = folder.intact_records()
+    for fault in faults:
+        yield records.Note(text=f"{fault}; it is scored again", warning=True)
+    done = score.read(lines, scoring)
     if done:
         yield records.Note(text=f"{len(done)} of {len(scoring.tasks)} were scored before")
     for record in score.score_all(scoring, dict(done), config.spread, config.workers):

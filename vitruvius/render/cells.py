@@ -1,6 +1,7 @@
 """The cells of a table as text, and which columns are set flush right."""
 
 from vitruvius.core.blocks import Cell, Table
+from vitruvius.core.visible import visible
 
 
 def cell(value: Cell) -> str:
@@ -18,6 +19,16 @@ def cell(value: Cell) -> str:
     if isinstance(value, float):
         return f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"
     return value
+
+
+def shortened(name: str, most: int = 60) -> str:
+    """A name as it is drawn in a picture: cut in the middle where it is long.
+
+    >>> shortened("a" * 100, 9)
+    'aaaa…aaaa'
+    """
+    half = (most - 1) // 2
+    return visible(name if len(name) <= most else f"{name[:half]}…{name[-half:]}")
 
 
 def lines(table: Table) -> list[tuple[str, ...]]:

@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from vitruvius.core import files
 from vitruvius.core.blocks import Figure, Panels
+from vitruvius.core.config import Strict
+from vitruvius.render import cells
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
     from matplotlib.figure import FigureBase
 
 DPI = 150
+LONGEST_NAME = 150  # letters of a title or a name that are drawn
 INK = "#1b1f24"
 """The colour of text and axes in the style file; inline SVG has the page's own text colour instead."""
 STYLE = Path(__file__).parent / "templates" / "figures.mplstyle"
@@ -65,8 +68,20 @@ def drawn(figure: Figure) -> "Iterator[Canvas]":
         # A name in a script that the font lacks shows as boxes.
         warnings.filterwarnings("ignore", message="Glyph .* missing")
         canvas = Canvas(layout="constrained", facecolor="none")
-        canvas.set_size_inches(*_draw(figure, canvas, {**charts.DRAW, **diagrams.DRAW}))
+        canvas.set_size_inches(*_draw(_shortened(figure), canvas, {**charts.DRAW, **diagrams.DRAW}))
         yield canvas
+
+
+def _shortened(drawing: Any) -> Any:
+    """The same figure with its names cut to what a picture can hold: thousands of letters take minutes."""
+    if isinstance(drawing, str):
+        return cells.shortened(drawing, LONGEST_NAME)
+    if isinstance(drawing, Strict):
+        fields = {name: getattr(drawing, name) for name in type(drawing).model_fields if name != "kind"}
+        return drawing.model_copy(update={name: _shortened(value) for name, value in fields.items()})
+    if isinstance(drawing, tuple) and drawing and isinstance(drawing[0], str | Strict):
+        return tuple(map(_shortened, drawing))
+    return drawing
 
 
 def _draw(figure: Figure, canvas: "FigureBase", draw: dict[type, Any]) -> tuple[float, float]:

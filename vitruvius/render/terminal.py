@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from vitruvius.core.blocks import Block, Formula, Table, Text
+from vitruvius.core.visible import visible
 from vitruvius.render import cells
 
 if TYPE_CHECKING:
@@ -22,9 +23,11 @@ def show(blocks: Iterable[Block], console: "Console") -> None:
     for block in blocks:
         if isinstance(block, Text):
             # Text of several lines is a document: its lines are not folded.
-            console.print(Styled(block.text, style=STYLES[block.style]), soft_wrap="\n" in block.text)
+            console.print(
+                Styled(visible(block.text), style=STYLES[block.style]), soft_wrap="\n" in block.text
+            )
         elif isinstance(block, Formula):
-            console.print(Styled(_formula(block.latex, console), style="cyan"), soft_wrap=True)
+            console.print(Styled(visible(_formula(block.latex, console)), style="cyan"), soft_wrap=True)
         elif isinstance(block, Table):
             _table(block, console)
 
@@ -43,12 +46,13 @@ def _table(table: Table, console: "Console") -> None:
     from rich.table import Table as Grid
     from rich.text import Text as Styled
 
-    grid = Grid(title=table.title or None, caption=table.note or None, box=box.SIMPLE_HEAD)
+    title, note = (Styled(visible(text)) if text else None for text in (table.title, table.note))
+    grid = Grid(title=title, caption=note, box=box.SIMPLE_HEAD)
     grid.title_justify = grid.caption_justify = "left"
     names, *rows = cells.lines(table)
     for index, (name, numeric) in enumerate(zip(names, cells.numeric(table), strict=True)):
-        grid.add_column(name, no_wrap=numeric or index == 0, overflow="fold")
+        grid.add_column(Styled(visible(name)), no_wrap=numeric or index == 0, overflow="fold")
         grid.columns[-1].justify = "right" if numeric else "left"
     for row in rows:
-        grid.add_row(*map(Styled, row))
+        grid.add_row(*(Styled(visible(text)) for text in row))
     console.print(grid)

@@ -2,10 +2,12 @@
 
 import io
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from vitruvius.core.blocks import Block, Formula, Table, Text
+from vitruvius.core.visible import visible
 from vitruvius.render import cells, terminal
 
 
@@ -30,16 +32,28 @@ def as_json(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
 
 
+def _inert(text: str) -> str:
+    r"""Return a text whose names cannot become HTML, links or pictures in Markdown.
+
+    >>> _inert("a <b>, ![x](y), 1 < 2")
+    'a &lt;b>, ![x]\\(y), 1 < 2'
+    """
+    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", visible(text)).replace("](", "]\\(").replace("][", "]\\[")
+
+
 def _markdown(block: Block, pictures: Iterator[str]) -> str:
     if isinstance(block, Text):
-        return f"## {block.text}" if block.style == "title" else block.text
+        return f"## {_inert(block.text)}" if block.style == "title" else _inert(block.text)
     if isinstance(block, Formula):
         return f"$$\n{block.latex}\n$$"
     if isinstance(block, Table):
         names, *rows = cells.lines(block)
         rule = tuple("---:" if numeric else "---" for numeric in cells.numeric(block))
-        escaped = ([text.replace("|", "\\|") for text in line] for line in (names, rule, *rows))
-        grid = "\n".join(f"| {' | '.join(line)} |" for line in escaped)
+        escaped = [names, *rows]
+        escaped = [
+            tuple(_inert(text).replace("|", "\\|").replace("\n", " ") for text in line) for line in escaped
+        ]
+        grid = "\n".join(f"| {' | '.join(line)} |" for line in (escaped[0], rule, *escaped[1:]))
         return "\n\n".join(filter(None, [f"**{block.title}**" if block.title else "", grid, block.note]))
     file = next(pictures, "")
     return f"![{block.title}]({file})" if file else ""

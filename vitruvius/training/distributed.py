@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, distributed, nn
 
+from vitruvius.core.errors import UserError
+
 
 @contextmanager
 def init(device: torch.device) -> Iterator[None]:
@@ -15,6 +17,11 @@ def init(device: torch.device) -> Iterator[None]:
     if "TORCHELASTIC_RUN_ID" not in os.environ and "LOCAL_RANK" not in os.environ:
         yield
         return
+    if missing := [
+        name for name in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT") if name not in os.environ
+    ]:
+        cure = "start several processes with torchrun, or unset LOCAL_RANK for one"
+        raise UserError(f"LOCAL_RANK is set but {missing[0]} is not: {cure}")
     distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
     try:
         yield

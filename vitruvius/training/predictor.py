@@ -5,14 +5,16 @@ Shapes: C channels, H and W the image's sides, L layers, K classes.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import torch
+from pydantic import ConfigDict, model_validator
 from torch import Tensor
 
 from vitruvius import datasets
 from vitruvius.arch.arch import Arch
 from vitruvius.core import files, runs
+from vitruvius.core.config import Strict
 from vitruvius.core.errors import UserError
 from vitruvius.nn import attention_maps, layouts
 from vitruvius.nn.vit import ViT
@@ -31,13 +33,30 @@ class Predictor(NamedTuple):
     std: Tensor
 
 
+class SavedViT(Strict):
+    """The model.json of a run that trained a ViT."""
+
+    model_config = ConfigDict(extra="ignore")
+    arch: Arch
+    classes: tuple[str, ...] = ()
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+
+    @model_validator(mode="after")
+    def _one_scale_per_channel(self) -> Self:
+        for name, values in (("mean", self.mean), ("std", self.std)):
+            if len(values) not in (0, 1, self.arch.channels):
+                raise ValueError(f"{name} has {len(values)} numbers for {self.arch.channels} channels")
+        return self
+
+
 def load(folder: Path) -> Predictor:
     """Load the model of a training run; its weights are verified by checksum."""
-    about = files.read_json(runs.verify(folder, "model.json"))
-    net = ViT(Arch(**about["arch"]))
+    about = files.read_as(runs.verify(folder, "model.json"), SavedViT)
+    net = ViT(about.arch)
     path = runs.verify(folder, "model.safetensors")
     layouts.fill(net, layouts.read(path), str(path))
-    return Predictor(net.eval(), tuple(about["classes"]), *scale_tensors(about["mean"], about["std"]))
+    return Predictor(net.eval(), about.classes, *scale_tensors(about.mean, about.std))
 
 
 def scale_tensors(mean: Sequence[float], std: Sequence[float]) -> tuple[Tensor, Tensor]:

@@ -154,7 +154,7 @@ class Result(records.Result):
 
 def epochs(lines: Iterable[dict[str, Any]]) -> list[Epoch]:
     """Return the epoch records among the lines of a records.jsonl."""
-    return [Epoch(**line) for line in lines if line["kind"] == "epoch"]
+    return [Epoch(**line) for line in lines if line.get("kind") == "epoch"]
 
 
 def images_per_second(epochs: Sequence[Epoch]) -> float:
