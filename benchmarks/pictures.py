@@ -49,7 +49,7 @@ def main() -> None:
         assert test.y is not None
         first = int((test.y == 4).nonzero()[0])
         Image.fromarray(test.x[first, 0].numpy()).save(digit)
-        vitruvius.predict("slim", str(digit), runs=runs, name="four")
+        vitruvius.predict("slim", str(digit), overlay=True, runs=runs, name="four")
         keep(Path(runs) / "predict/four/four-attention.png", "attention")
         vitruvius.pretrain(runs=runs, name="grid")
         keep(Path(runs) / "pretrain/grid/accuracy.png", "autoencoders")

@@ -57,7 +57,7 @@ def probe(source: str, **options: Any) -> "Result":
 
 
 def predict(run: str, *images: str, **options: Any) -> "Result":
-    """Classify images with a trained run and draw where it looks: `predict("small", "digit.png")`."""
+    """Classify images with a trained run: `predict("small", "digit.png", overlay=True)`."""
     return _result("predict", run, *images, **options)
 
 

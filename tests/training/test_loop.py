@@ -139,7 +139,7 @@ def test_clipping_has_the_bits_of_torch(share: float) -> None:
 
 def test_a_time_limit_counts_this_start_only(monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = itertools.count()
-    monkeypatch.setattr(loop.time, "perf_counter", lambda: float(next(ticks)))
+    monkeypatch.setattr("time.perf_counter", lambda: float(next(ticks)))
     work = job(epochs=1, time_limit=40.0)
     work.cursor.seconds = 1000.0  # spent by earlier starts
     assert [record.epoch for record in loop.run(work) if isinstance(record, Epoch)] == [1]

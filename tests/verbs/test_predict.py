@@ -1,5 +1,6 @@
 """Prediction from a finished run: classes, probabilities and pictures; bad images are named."""
 
+import csv
 import json
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from PIL import Image
 
 from vitruvius.cli import main
 from vitruvius.core import files
+from vitruvius.training import predictor
 
 TOY = f"{Path(__file__).parent / 'killing.py'}:toy"
 
@@ -59,7 +61,7 @@ def predict(root: Path, *words: str) -> int:
 
 def test_classes_come_with_probabilities_and_pictures(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     images = [str(root / "left.png"), str(root / "right.png")]
-    assert predict(root, "halves", *images, "--name", "p", "--json") == 0
+    assert predict(root, "halves", *images, "--overlay", "--name", "p", "--json") == 0
     result = json.loads(capsys.readouterr().out)
     best = [prediction["guesses"][0] for prediction in result["predictions"]]
     assert [guess["name"] for guess in best] == ["left", "right"]
@@ -75,8 +77,7 @@ def test_classes_come_with_probabilities_and_pictures(root: Path, capsys: pytest
     [
         ([], "which run?"),
         (["halvs", "x.png"], "no train run 'halvs': did you mean 'halves'?"),
-        (["halves", "nowhere.png"], "nowhere.png: not a plain file"),
-        (["halves", __file__], "test_predict.py: not a PNG or JPEG"),
+        (["halves", "nowhere/*.png"], "nowhere/*.png: no .png, .jpg, .jpeg files are there"),
     ],
 )
 def test_what_cannot_be_read_is_named(
@@ -96,3 +97,37 @@ def test_damaged_weights_are_refused(root: Path, tmp_path: Path, capsys: pytest.
     files.write(path, bytes(content))
     assert predict(tmp_path, "halves") == 2
     assert "damaged or was changed" in capsys.readouterr().err
+
+
+def test_folders_and_patterns_are_read_and_a_bad_file_is_a_row(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "deep").mkdir()
+    for name in ("left", "right"):
+        (tmp_path / "deep" / f"{name}.PNG").write_bytes((root / f"{name}.png").read_bytes())
+    (tmp_path / "deep" / "broken.jpg").write_bytes(b"no picture")
+    (tmp_path / "deep" / "notes.txt").write_text("not an image")
+    words = [str(tmp_path), str(root / "r*.png"), "nowhere.png"]
+    assert predict(root, "halves", *words, "--top", "2", "--name", "many", "--json") == 1
+    found = json.loads(capsys.readouterr().out)["predictions"]
+    names = [Path(prediction["image"]).name for prediction in found]
+    assert names == ["broken.jpg", "left.PNG", "right.PNG", "right.png", "nowhere.png"]
+    assert [prediction["failed"] for prediction in found] == [
+        *("not a PNG or JPEG", None, None, None, "not a plain file"),
+    ]
+    assert [p["guesses"][0]["name"] for p in found if p["guesses"]] == ["left", "right", "right"]
+    folder = root / "predict" / "many"
+    rows = list(csv.DictReader((folder / "predictions.csv").read_text().splitlines()))
+    assert [(row["class_1"], row["failed"]) for row in rows][:2] == [("", "not a PNG or JPEG"), ("left", "")]
+    assert float(rows[1]["probability_1"]) == found[1]["guesses"][0]["probability"]
+    assert not list(folder.glob("*attention.png"))
+
+
+def test_batches_give_each_image_what_it_gets_alone(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = predictor.load(root / "train" / "halves")
+    images = [predictor.read_picture(str(root / f"{name}.png"), model) for name in ("left", "right", "left")]
+    alone = [next(predictor.classify(model, [image], 2)) for image in images]
+    monkeypatch.setattr(predictor, "BATCH", 2)
+    for one, other in zip(alone, predictor.classify(model, images, 2), strict=True):
+        assert [name for name, _ in one] == [name for name, _ in other]
+        assert [chance for _, chance in one] == pytest.approx([chance for _, chance in other], abs=1e-6)

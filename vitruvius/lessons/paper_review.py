@@ -65,7 +65,7 @@ vitruvius predict RUN IMAGE
 Learned positions resemble those of patches that are near, or in the same row or column.
 positions.png: cosine similarity of the position embeddings
 
-vitruvius predict RUN IMAGE
+vitruvius predict RUN IMAGE --overlay
 The class token attends to what the image shows.
 the attention overlay by rollout
 

@@ -3,7 +3,7 @@
 Shapes: C channels, H and W the image's sides, L layers, K classes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -20,6 +20,7 @@ from vitruvius.nn import attention_maps, layouts
 from vitruvius.nn.vit import ViT
 from vitruvius.training import seeds
 
+BATCH = 64  # images that are computed at once
 NOISE_IMAGES = 64  # images of noise on which attention distances are measured if no images are given
 Guesses = list[tuple[str, float]]  # classes with their probabilities
 
@@ -80,24 +81,29 @@ def read_picture(name: str, model: Predictor) -> Tensor:
     raise UserError(f"{name}: has {len(pixels_CHW)} channels, the network takes {arch.channels}")
 
 
-def classify(model: Predictor, pixels_CHW: Tensor, top: int) -> tuple[Guesses, list[tuple[str, Tensor]]]:
-    """Return the most probable classes, and the heat maps of attention rollout and of each layer's mean."""
-    x = _normalised(model, pixels_CHW[None])
-    with torch.no_grad():
-        probability_K = model.net(x).softmax(-1)[0, : len(model.classes)]
-    best = probability_K.topk(min(top, len(model.classes)))
-    guesses = [(model.classes[int(index)], float(chance)) for chance, index in zip(*best, strict=True)]
-    weights = attention_maps.attention(model.net, x)
+def classify(model: Predictor, images: Sequence[Tensor], top: int) -> Iterator[Guesses]:
+    """Yield the most probable classes of each image (C, H, W), computed in batches."""
+    for start in range(0, len(images), BATCH):
+        x = _normalised(model, torch.stack(list(images[start : start + BATCH])))
+        with torch.no_grad():
+            probability_BK = model.net(x).softmax(-1)[:, : len(model.classes)]
+        for chances, indices in zip(*probability_BK.topk(min(top, len(model.classes))), strict=True):
+            yield [(model.classes[int(i)], float(chance)) for chance, i in zip(chances, indices, strict=True)]
+
+
+def heat_maps(model: Predictor, pixels_CHW: Tensor) -> list[tuple[str, Tensor]]:
+    """Return where the model looks in an image: attention rollout, and each layer's mean over its heads."""
+    weights = attention_maps.attention(model.net, _normalised(model, pixels_CHW[None]))
     maps = {"rollout": attention_maps.rollout(weights)}
     maps |= {f"layer {number}": weight.mean(1) for number, weight in enumerate(weights, 1)}
-    return guesses, [(name, attention_maps.saliency(model.net, found)[0]) for name, found in maps.items()]
+    return [(name, attention_maps.saliency(model.net, found)[0]) for name, found in maps.items()]
 
 
 def distances(model: Predictor, images: list[Tensor]) -> Tensor:
-    """Return the mean attention distance (L, heads) over the images, or over noise if there are none."""
+    """Return the mean attention distance (L, heads) over the first images, or over noise without any."""
     arch = model.net.arch
     if images:
-        x = _normalised(model, torch.stack(images))
+        x = _normalised(model, torch.stack(images[:BATCH]))
     else:
         shape = (NOISE_IMAGES, arch.channels, arch.image, arch.image)
         x = torch.randn(shape, generator=seeds.generator(0, "distance"))

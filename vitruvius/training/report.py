@@ -23,7 +23,7 @@ def write(
 ) -> None:
     """Write report.html, the model card README.md and, if there is something to draw, the two pictures."""
     epochs = results.epochs(folder.records())
-    drawn: dict[str, Block | None] = {
+    drawn: dict[str, Panels | Heatmap | None] = {
         "curves.png": curves(epochs) if epochs else None,
         "confusion.png": confusion(data.classes, test.confusion) if test else None,
     }
@@ -98,7 +98,7 @@ def card(arch: str, source: str, result: Result, tables: Iterable[Block]) -> lis
         Text(text=trained),
         *tables,
         Text(text="Use", style="title"),
-        Text(text="`vitruvius predict RUN IMAGE...` classifies images and shows where the model looks."),
+        Text(text="`vitruvius predict RUN IMAGE...` classifies images; `--overlay` shows where it looks."),
     ]
 
 

@@ -1,16 +1,19 @@
-"""Classify images with a trained run and show where it looks: attention maps, distances, positions.
+"""Classify images with a trained run; show where it looks: attention maps, distances, positions.
 
-vitruvius predict RUN digit.png
+vitruvius predict RUN digit.png --overlay
 vitruvius predict runs/train/fashion shoe.jpg shirt.png --top 3
+vitruvius predict RUN photos "more/*.jpg"
 """
 
+import glob
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from vitruvius.core import config, records, runs
+from vitruvius.core import config, files, records, runs
 from vitruvius.core.blocks import Block, Table, Text
 from vitruvius.core.config import Flags, Positional
 from vitruvius.core.errors import UserError
@@ -21,15 +24,20 @@ if TYPE_CHECKING:
     from vitruvius.training.predictor import Predictor
 
 
+SUFFIXES = (".png", ".jpg", ".jpeg")
+
+
 class Config(config.RunConfig):
     """Which run, which images."""
 
     run: Positional[str] = ""
     """The training run: its name or its folder."""
     images: Positional[tuple[str, ...]] = ()
-    """PNG or JPEG files."""
+    """PNG or JPEG files, folders of them, or patterns such as "photos/*.jpg"."""
     top: Annotated[int, Field(ge=1, le=1000)] = 3
     """How many classes are shown for each image."""
+    overlay: bool = False
+    """Draw for each image which patches the model attends to."""
 
 
 class Guess(config.Strict):
@@ -40,12 +48,13 @@ class Guess(config.Strict):
 
 
 class Prediction(config.Strict):
-    """The most probable classes of one image."""
+    """The most probable classes of one image, or why it could not be read."""
 
     image: str
-    guesses: tuple[Guess, ...]
-    attention: str
-    """The picture of the patches that the model attends to."""
+    guesses: tuple[Guess, ...] = ()
+    attention: str | None = None
+    """The picture of the patches that the model attends to, if one was asked for."""
+    failed: str | None = None
 
 
 class Result(records.Result):
@@ -57,20 +66,39 @@ class Result(records.Result):
     distance: str
     positions: str | None
 
+    @property
+    def exit_code(self) -> int:
+        """1 if an image could not be read, else 0."""
+        return int(any(prediction.failed for prediction in self.predictions))
+
     def view(self) -> Iterable[Block]:
         rows = []
         for prediction in self.predictions:
+            if prediction.failed:
+                rows.append((prediction.image, f"not read: {prediction.failed}", ""))
             for index, guess in enumerate(prediction.guesses):
                 rows.append(("" if index else prediction.image, guess.name, f"{guess.probability:.2%}"))
         if rows:
             yield Table(columns=("image", "class", "probability"), rows=tuple(rows))
-        yield Text(text=f"pictures: {self.run}", style="note")
+        yield Text(text=f"predictions.csv and pictures: {self.run}", style="note")
+
+    def csv(self) -> str:
+        """Return a line per image: its classes with their probabilities, or why it could not be read."""
+        most = max((len(prediction.guesses) for prediction in self.predictions), default=0)
+        lines = []
+        for prediction in self.predictions:
+            line: dict[str, str | float | None] = {"image": prediction.image}
+            for index in range(most):
+                known = prediction.guesses[index] if index < len(prediction.guesses) else None
+                line[f"class_{index + 1}"] = known.name if known else None
+                line[f"probability_{index + 1}"] = known.probability if known else None
+            lines.append({**line, "failed": prediction.failed})
+        return files.csv_text(lines)
 
 
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
-    """Classify the images and draw what the model attends to."""
-    from vitruvius.render import figures
-    from vitruvius.training import predictor, report
+    """Classify the images and draw what the model attends to; an image that cannot be read is a row."""
+    from vitruvius.training import predictor
 
     if flags.resume is not None and not config.run:
         config = runs.recorded(runs.find(flags.resume, "predict", flags.runs), Config)
@@ -78,22 +106,66 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         usage = "vitruvius predict RUN IMAGE... (RUN is a name below runs/train, or a folder)"
         raise UserError(f"which run? {usage}")
     source = runs.find(config.run, "train", flags.runs)
+    names = [name for word in config.images for name in _matches(word)]
     model = predictor.load(source)
-    images = [predictor.read_picture(name, model) for name in config.images]
+    images, failed = _read(names, model)
     with runs.opened("predict", config, flags) as (folder, config):
+        guesses = dict(zip(images, predictor.classify(model, list(images.values()), config.top), strict=True))
         predictions = []
-        for name, pixels in zip(config.images, images, strict=True):
-            picture = folder.path(f"{_stem(name, config.images)}-attention.png")
-            found, attention = predictor.classify(model, pixels, config.top)
-            heats = [(title, heat.tolist()) for title, heat in attention]
-            figures.write_png(report.attention_overlay(name, pixels.tolist(), heats), picture)
-            guesses = tuple(Guess(name=label, probability=probability) for label, probability in found)
-            predictions.append(Prediction(image=name, guesses=guesses, attention=str(picture)))
-        drawn, run = _draw_model(folder, model, images), str(folder.folder)
+        for number, name in enumerate(names):
+            if name in failed:
+                predictions.append(Prediction(image=name, failed=failed[name]))
+                continue
+            yield records.Progress(done=number, total=len(names), label="images")
+            found = tuple(Guess(name=label, probability=chance) for label, chance in guesses[name])
+            picture = folder.path(f"{_stem(name, tuple(names))}-attention.png") if config.overlay else None
+            if picture:
+                _draw_overlay(name, model, images[name], picture)
+            shown = str(picture) if picture else None
+            predictions.append(Prediction(image=name, guesses=found, attention=shown))
+        drawn, run = _draw_model(folder, model, list(images.values())), str(folder.folder)
         result = Result(predictions=tuple(predictions), model=str(source), run=run, **drawn)
         folder.keep(result)
+        if predictions:
+            files.write(folder.path("predictions.csv"), result.csv())
         folder.seal(runs.environment())
         yield result
+
+
+def _matches(word: str) -> list[str]:
+    """Return the images that a file, a folder (searched to its depth) or a pattern names, sorted."""
+    if os.path.isdir(word):
+        paths = (path for path in Path(word).rglob("*") if path.suffix.lower() in SUFFIXES)
+        found = sorted(str(path) for path in paths if path.is_file())
+    elif glob.has_magic(word) and not os.path.exists(word):
+        found = sorted(name for name in glob.glob(word, recursive=True) if os.path.isfile(name))
+    else:
+        return [word]
+    if not found:
+        raise UserError(f"{word}: no {', '.join(SUFFIXES)} files are there")
+    return found
+
+
+def _read(names: Iterable[str], model: "Predictor") -> "tuple[dict[str, Tensor], dict[str, str]]":
+    """Read the images; return those that could be read, and why the others could not, both by name."""
+    from vitruvius.training import predictor
+
+    images: dict[str, Tensor] = {}
+    failed: dict[str, str] = {}
+    for name in names:
+        try:
+            images[name] = predictor.read_picture(name, model)
+        except UserError as error:
+            failed[name] = str(error).removeprefix(f"{name}: ")
+    return images, failed
+
+
+def _draw_overlay(name: str, model: "Predictor", pixels: "Tensor", picture: Path) -> None:
+    from vitruvius.render import figures
+    from vitruvius.training import predictor, report
+
+    heats = [(title, heat.tolist()) for title, heat in predictor.heat_maps(model, pixels)]
+    figures.write_png(report.attention_overlay(name, pixels.tolist(), heats), picture)
 
 
 def _stem(name: str, names: tuple[str, ...]) -> str:
