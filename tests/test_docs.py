@@ -191,6 +191,8 @@ def small(command: str) -> list[str]:
         added += ["--out", f"export{len(list(Path().glob('export*')))}"]
     for name, limit in limits.items():
         added += [] if f"--{name}" in words else [f"--{name}", str(limit)]
+    if verb == ["measure"]:  # last, because --batch takes all words that follow it
+        return [*verb, *words, *added]
     # First, because what follows a script is the script's.
     return [*verb, *added, *words]
 
