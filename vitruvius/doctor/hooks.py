@@ -116,7 +116,7 @@ def _tell(
     watcher: Watcher, kinds: Iterable[type[Event]], report: Callable[..., Any], *args: Any, **kw: Any
 ) -> Any:
     """Report to the watcher. An error in there is the watcher's: events of these kinds are then unknown."""
-    if watcher.busy or is_tracing():
+    if watcher.busy or is_tracing():  # type: ignore[no-untyped-call]
         return None
     try:
         if peek_interpreter_stack() is not None:
