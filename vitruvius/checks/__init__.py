@@ -50,7 +50,8 @@ class Event:
     @classmethod
     def without(cls, unknown: Iterable[str], **facts: Any) -> Self:
         """The event with these facts, some of which are unknown."""
-        event = cls(**facts, **dict.fromkeys(unknown))
+        placeholders: dict[str, Any] = dict.fromkeys(unknown)
+        event = cls(**facts, **placeholders)
         for fact in unknown:
             object.__delattr__(event, fact)
         return event

@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -61,28 +61,39 @@ def moved(a: Tensor, b: Tensor) -> bool:
 def first_module(specimen: Specimen, changed: Tensor, part: Callable[[Tensor], Tensor | None]) -> str:
     """The first module whose output moves in a part that must stay, when the input is changed.
 
-    Empty if that is only the network itself: then an operation of its own forward does it.
+    If what that module is given has moved already, an operation between modules does it: then the module
+    around it is named, and nothing if that is the network itself.
     """
-    before, after = _outputs(specimen, specimen.x), _outputs(specimen, changed)
-    for (name, one), (_, two) in zip(before, after, strict=False):
-        kept, now = part(one), part(two)
-        if kept is not None and now is not None and kept.shape == now.shape and moved(kept, now):
-            return name
+
+    def moves(one: Tensor | None, two: Tensor | None) -> bool:
+        kept, now = (None if tensor is None else part(tensor) for tensor in (one, two))
+        return kept is not None and now is not None and kept.shape == now.shape and moved(kept, now)
+
+    before, after = _calls(specimen, specimen.x), _calls(specimen, changed)
+    for one, two in zip(before, after, strict=False):
+        if moves(one.output, two.output):
+            return one.name.rpartition(".")[0] if moves(one.given, two.given) else one.name
     return ""
 
 
-def _outputs(specimen: Specimen, x: Tensor) -> list[tuple[str, Tensor]]:
-    """What the modules inside return, in the order in which they end."""
-    found: list[tuple[str, Tensor]] = []
+class _Call(NamedTuple):
+    name: str
+    given: Tensor | None
+    output: Tensor
+
+
+def _calls(specimen: Specimen, x: Tensor) -> list[_Call]:
+    """What the modules inside are given and return, in the order in which they end."""
+    found: list[_Call] = []
 
     def note(name: str, module: nn.Module, args: Any, output: Any) -> None:
-        tensor = first_tensor(output)
+        given, tensor = first_tensor(args), first_tensor(output)
         if tensor is not None and tensor.dim():
-            found.append((name, tensor.detach().clone()))
+            kept = None if given is None or not given.dim() else given.detach().clone()
+            found.append(_Call(name, kept, tensor.detach().clone()))
 
-    handles = [
-        m.register_forward_hook(partial(note, name)) for name, m in specimen.model.named_modules() if name
-    ]
+    inner = [(name, module) for name, module in specimen.model.named_modules() if name]
+    handles = [module.register_forward_hook(partial(note, name)) for name, module in inner]
     try:
         specimen.output(x)
     finally:

@@ -57,7 +57,7 @@ def watched(folder: str, steps: int | None) -> Iterator[None]:
         finally:
             vars(process).pop("run", None)
 
-    BaseProcess.start = start  # type: ignore[method-assign]
+    BaseProcess.start = start  # type: ignore[method-assign, assignment]
     try:
         yield
     finally:

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 from torch._C._functorch import peek_interpreter_stack
+from torch.jit._trace import is_tracing
 from torch.nn import functional
 from torch.nn.modules import module as modules
 from torch.nn.modules.dropout import _DropoutNd
@@ -115,7 +116,7 @@ def _tell(
     watcher: Watcher, kinds: Iterable[type[Event]], report: Callable[..., Any], *args: Any, **kw: Any
 ) -> Any:
     """Report to the watcher. An error in there is the watcher's: events of these kinds are then unknown."""
-    if watcher.busy or torch.jit.is_tracing():
+    if watcher.busy or is_tracing():  # type: ignore[no-untyped-call]
         return None
     try:
         if peek_interpreter_stack() is not None:

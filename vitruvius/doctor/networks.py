@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 
 from vitruvius.checks import Example, Parameter
 from vitruvius.doctor import user_code
@@ -195,7 +196,7 @@ def _parameters(value: Any) -> list[Tensor]:
 
 def _is_made(tensor: Tensor) -> bool:
     """Whether a parameter has a size: one of a lazy layer has none before its first pass."""
-    return not isinstance(tensor, nn.parameter.UninitializedTensorMixin)
+    return not is_lazy(tensor)
 
 
 def _sample(tensor: Tensor) -> list[float]:

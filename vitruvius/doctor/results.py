@@ -81,7 +81,7 @@ class Result(records.Result):
     def verdict(self) -> str:
         """Findings and checks in one line: `2 bugs, 1 suspicion; 52 of 66 checks could be made`."""
         words = {"error": ("bug", "bugs"), "warning": ("suspicion", "suspicions"), "info": ("note", "notes")}
-        counts = Counter(found.severity for found in self.findings)
+        counts: Counter[str] = Counter(found.severity for found in self.findings)
         said = [f"{counts[kind]} {words[kind][counts[kind] > 1]}" for kind in words if counts[kind]]
         total = len(self.checked) + len(self.skipped)
         return f"{', '.join(said)}; {len(self.checked)} of {total} checks could be made"

@@ -42,9 +42,8 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         raise UserError("which script? vitruvius doctor run [--steps N] [--json] SCRIPT.py [ARGUMENTS...]")
     from vitruvius.doctor import children, script
 
-    words = (config.script, config.arguments, config.steps)
-    how = {"to_stderr": flags.json, "table": config.table, "module": config.module}
-    result = script.run_script(*words, **how).model_copy(update={"fail_on": config.fail_on})
+    words = (config.script, config.arguments, config.steps, flags.json, config.table, config.module)
+    result = script.run_script(*words).model_copy(update={"fail_on": config.fail_on})
     if children.is_worker():  # of torchrun: rank 0 reports for all
         children.leave(result, children.torchrun_folder())
         return
