@@ -67,6 +67,8 @@ def drawn(figure: Figure) -> "Iterator[Canvas]":
     with rc_context(settings), warnings.catch_warnings():
         # A name in a script that the font lacks shows as boxes.
         warnings.filterwarnings("ignore", message="Glyph .* missing")
+        # Names that leave no room for the axes are drawn over them.
+        warnings.filterwarnings("ignore", message="constrained_layout not applied")
         canvas = Canvas(layout="constrained", facecolor="none")
         canvas.set_size_inches(*_draw(_shortened(figure), canvas, {**charts.DRAW, **diagrams.DRAW}))
         yield canvas
