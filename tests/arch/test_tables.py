@@ -147,3 +147,12 @@ def test_set_wins_over_data_and_data_over_a_preset() -> None:
 def test_a_preset_that_does_not_exist_is_named() -> None:
     with pytest.raises(UserError, match="no preset 'mnits': did you mean 'mnist'"):
         tables.arch("mnits")
+
+
+@pytest.mark.parametrize("arch", ["1.5", "null", "[]", '"x"'])
+def test_a_row_whose_network_is_of_another_type_is_named(tmp_path: Path, arch: str) -> None:
+    path = tmp_path / "nets.json"
+    path.write_text(f'[{{"name": "a", "arch": {arch}, "acc": 0.5}}]')
+    for read in (tables.networks, lambda path: tables.accuracies(path, "acc")):
+        with pytest.raises(UserError, match="entry 1: arch: not a network but"):
+            read(path)

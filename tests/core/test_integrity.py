@@ -55,7 +55,11 @@ def flip(path: Path) -> None:
 
 
 def fill_with_json(text: str) -> Callable[[Path], None]:
-    return lambda path: path.unlink() or path.write_text(text) and None  # type: ignore[func-returns-value]
+    def fill(path: Path) -> None:
+        path.unlink()
+        path.write_text(text)
+
+    return fill
 
 
 def link(path: Path) -> None:

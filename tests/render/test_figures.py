@@ -124,3 +124,13 @@ def test_ids_of_an_svg_carry_the_prefix_and_references_follow_them(heatmap: Heat
 def test_a_title_cannot_leave_its_attribute(heatmap: Heatmap) -> None:
     drawing = drawings.svg(heatmap.model_copy(update={"title": '"><script>alert(1)</script>'}))
     assert "<script" not in drawing
+
+
+def test_a_name_of_thousands_of_letters_is_shortened_where_it_is_drawn(tmp_path: Path) -> None:
+    name = "x" * 100_000
+    figure = Bars(title=name, names=(name, "b"), values=(1.0, 2.0), y_label="y")
+    shortened = drawings._shortened(Panels(title="t", figures=(figure,)))
+    assert max(map(len, shortened.figures[0].names)) <= drawings.LONGEST_NAME
+    drawings.write_png(figure, tmp_path / "a.png")
+    with Image.open(tmp_path / "a.png") as image:
+        assert max(image.size) < 5000

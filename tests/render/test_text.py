@@ -34,3 +34,12 @@ def test_json_has_no_nan() -> None:
     assert text.as_json({"a": "é"}) == '{\n  "a": "é"\n}'
     with pytest.raises(ValueError):
         text.as_json(float("nan"))
+
+
+def test_names_are_inert_in_markdown() -> None:
+    name = "<script>alert(1)</script> ![x](http://y) a|b\nc"
+    shown = text.markdown([Table(columns=("name",), rows=((name,),)), Text(text=name, style="title")])
+    assert "<script" not in shown
+    assert "</script" not in shown
+    assert "](" not in shown
+    assert "a\\|b c |" in shown

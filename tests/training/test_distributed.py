@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+from vitruvius.core.errors import UserError
 from vitruvius.training import distributed
 
 
@@ -23,3 +24,13 @@ def test_alone_nothing_is_wrapped_summed_gathered_or_broadcast() -> None:
     assert distributed.any_rank(True)
     assert not distributed.any_rank(False)
     assert distributed.broadcast_string("a path") == "a path"
+
+
+def test_a_rank_without_torchrun_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCAL_RANK", "0")
+    monkeypatch.delenv("RANK", raising=False)
+    with (
+        pytest.raises(UserError, match="LOCAL_RANK is set but RANK is not"),
+        distributed.init(torch.device("cpu")),
+    ):
+        pass

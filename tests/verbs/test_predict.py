@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -131,3 +132,28 @@ def test_batches_give_each_image_what_it_gets_alone(root: Path, monkeypatch: pyt
     for one, other in zip(alone, predictor.classify(model, images, 2), strict=True):
         assert [name for name, _ in one] == [name for name, _ in other]
         assert [chance for _, chance in one] == pytest.approx([chance for _, chance in other], abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["model.json", "manifest.json", "config.json"])
+@pytest.mark.parametrize("content", ["null", "[]", "1.5", "{}", '{"arch": 1.5, "files": 2}', "[" * 100_000])
+def test_json_of_another_type_in_a_run_is_one_sentence(
+    root: Path, tmp_path: Path, name: str, content: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = next((root / "train").iterdir())
+    shutil.copytree(source, tmp_path / "train" / "a")
+    if name == "model.json":
+        (tmp_path / "train" / "a" / "manifest.json").unlink()  # which would call the file damaged
+    (tmp_path / "train" / "a" / name).write_text(content)
+    for words in (["predict", "a"], ["probe", "a"], ["train", "--resume", "a"]):
+        code = main([*words, "--runs", str(tmp_path), "--quiet"])
+        captured = capsys.readouterr()
+        assert code in (0, 2)  # 0 where the command does not need the file, or has written it again
+        assert code == 0 or len(captured.err.splitlines()) == 1
+    assert name == "manifest.json" or main(["probe", "a", "--runs", str(tmp_path)]) in (0, 2)
+
+
+def test_a_prediction_is_resumed_without_naming_its_run_again(root: Path) -> None:
+    words = ["--runs", str(root), "--quiet"]
+    name = next((root / "train").iterdir()).name
+    assert main(["predict", name, "--name", "again", *words]) == 0
+    assert main(["predict", "--resume", "again", *words]) == 0

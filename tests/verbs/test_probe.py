@@ -237,3 +237,22 @@ def test_damaged_weights_are_refused(root: Path, tmp_path: Path, capsys: pytest.
     path.write_bytes(bytes(content))
     assert probe(tmp_path, "grid") == 2
     assert "damaged or was changed" in capsys.readouterr().err
+
+
+def test_an_interrupted_probe_goes_on_as_it_is_told_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from vitruvius.pretraining import probe
+
+    words = ["--labels", "20", "--draws", "1", "--runs", str(tmp_path), "--quiet"]
+    source = ["raw", "--data", "synthetic"]
+
+    def die(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(probe, "score", die)
+        assert main(["probe", *source, *words, "--name", "x"]) == 130
+    assert main(["probe", *source, *words, "--name", "x"]) == 2
+    assert "--resume x" in capsys.readouterr().err
+    assert main(["probe", "--resume", "x", "--runs", str(tmp_path), "--quiet"]) == 0

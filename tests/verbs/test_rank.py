@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from vitruvius.arch import tables
-from vitruvius.core import files, plugins
+from vitruvius.cli import main
+from vitruvius.core import files, plugins, runs
 from vitruvius.core.config import Flags
 from vitruvius.core.errors import Interrupted, UserError
 from vitruvius.core.records import Progress
@@ -350,3 +351,20 @@ def test_ray_gives_the_identical_table(folder: Path) -> None:
         assert reproducible(ranked()) == reproducible(ranked(Flags(name="b"), spread="ray", workers=2))
     finally:
         ray.shutdown()
+
+
+def test_a_damaged_table_or_score_of_a_finished_ranking_is_made_again(tmp_path: Path) -> None:
+    words = ["rank", "--archs", "mnist-slim,mnist", "--data", "noise:1x28x28", "--batch", "4", "--quiet"]
+    words += ["--proxies", "params", "--name", "a", "--runs", str(tmp_path)]
+    assert main(words) == 0
+    folder = tmp_path / "rank" / "a"
+    scores = (folder / "scores.csv").read_bytes()
+    (folder / "scores.csv").write_bytes(scores[:-20])
+    assert main(words) == 0
+    assert (folder / "scores.csv").read_bytes() == scores
+    records = folder / "records.jsonl"
+    first = files.read_lines(records)[0]
+    records.write_bytes(records.read_bytes().replace(b'"seed": 0', b'"seed": 7', 1) + b"null\n")
+    assert main(words) == 0
+    assert any(line["key"] == first["key"] and line["seed"] == 0 for line in files.read_lines(records))
+    assert runs.check(folder) == []

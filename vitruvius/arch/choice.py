@@ -25,7 +25,7 @@ class ArchChoice(Part):
 
     group: ClassVar[str] = "network"
     arch: str = "mnist"
-    """A preset (`vitruvius list presets`), a FILE.json with fields as in --set, or a transformers or timm folder."""
+    """A preset (`vitruvius list presets`), a FILE.json as in --set, or a transformers or timm folder."""
     set: Settings = ()
     """Change fields of the network: patch, width, depth, heads, ... (docs/networks.md lists them)."""
 

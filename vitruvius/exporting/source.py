@@ -80,8 +80,9 @@ def load(folder: Path) -> Source:
     model = predictor.load(folder)
     arch = model.net.arch
     config, manifest = (files.read_json(folder / name) for name in ("config.json", "manifest.json"))
-    chosen = {key: config[key] for key in DataChoice.model_fields if key in config}
-    data = DataChoice(**chosen).load(config.get("seed", 0))
+    recorded_config = DataChoice.read_older(config)
+    chosen = {key: recorded_config[key] for key in DataChoice.model_fields if key in recorded_config}
+    data = DataChoice(**chosen).load()
     if data.shape != (arch.channels, arch.image, arch.image):
         raise UserError(f"{folder}: the data {data.name} have samples of shape {data.shape} now")
     recorded = manifest.get("environment", {}).get("data_sha256", data.sha256)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
 DPI = 150
-LONGEST_NAME = 150  # letters of a title or a name that are drawn
+LONGEST_TITLE, LONGEST_NAME = 150, 60  # letters that are drawn
 INK = "#1b1f24"
 """The colour of text and axes in the style file; inline SVG has the page's own text colour instead."""
 STYLE = Path(__file__).parent / "templates" / "figures.mplstyle"
@@ -67,20 +67,22 @@ def drawn(figure: Figure) -> "Iterator[Canvas]":
     with rc_context(settings), warnings.catch_warnings():
         # A name in a script that the font lacks shows as boxes.
         warnings.filterwarnings("ignore", message="Glyph .* missing")
+        # Names that leave no room for the axes are drawn over them.
+        warnings.filterwarnings("ignore", message="constrained_layout not applied")
         canvas = Canvas(layout="constrained", facecolor="none")
         canvas.set_size_inches(*_draw(_shortened(figure), canvas, {**charts.DRAW, **diagrams.DRAW}))
         yield canvas
 
 
-def _shortened(drawing: Any) -> Any:
+def _shortened(drawing: Any, most: int = LONGEST_TITLE) -> Any:
     """The same figure with its names cut to what a picture can hold: thousands of letters take minutes."""
     if isinstance(drawing, str):
-        return cells.shortened(drawing, LONGEST_NAME)
+        return cells.shortened(drawing, most)
     if isinstance(drawing, Strict):
         fields = {name: getattr(drawing, name) for name in type(drawing).model_fields if name != "kind"}
         return drawing.model_copy(update={name: _shortened(value) for name, value in fields.items()})
     if isinstance(drawing, tuple) and drawing and isinstance(drawing[0], str | Strict):
-        return tuple(map(_shortened, drawing))
+        return tuple(_shortened(part, LONGEST_NAME) for part in drawing)
     return drawing
 
 
