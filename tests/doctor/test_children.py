@@ -73,7 +73,7 @@ def test_ranks_of_torchrun_report_once(tmp_path: Path) -> None:
 
 
 def finding(bug: str, severity: str) -> Finding:
-    return Finding(bug=bug, severity=severity, where="a.py:1", evidence="e", why="w", fix="f")  
+    return Finding(bug=bug, severity=severity, where="a.py:1", evidence="e", why="w", fix="f")
 
 
 def test_results_of_several_processes_become_one() -> None:

@@ -136,7 +136,7 @@ USES: dict[str, Callable[[Tensor], Any]] = {
     "keyword": lambda x: Adds()(x=x),
     "layer": lambda x: nn.Sequential(nn.LayerNorm(3), nn.Linear(3, 2))(x),
     "no_grad": without_gradients,
-    "vmap": lambda x: torch.func.vmap(Adds(), out_dims=(0, None))(x),
+    "vmap": lambda x: torch.func.vmap(Adds(), out_dims=(0, None))(x),  # type: ignore[arg-type]
     "vmap of grad": lambda x: torch.func.vmap(torch.func.grad(lambda row: Adds()(row)[0].sum()))(x),
     "vmap of a loss": lambda x: torch.func.vmap(lambda row: F.mse_loss(row, row))(x),
     "jvp": lambda x: torch.func.jvp(lambda v: Adds()(v)[0], (x,), (x,)),
@@ -150,12 +150,12 @@ USES: dict[str, Callable[[Tensor], Any]] = {
     "class labels": lambda x: F.cross_entropy(x, torch.zeros(len(x), dtype=torch.long)),
     "labels": lambda x: F.cross_entropy(matrix(), x),
     **{
-        name: (lambda x, name=name: getattr(F, name)(x, x))
+        name: (lambda x, name=name: getattr(F, name)(x, x))  # type: ignore[misc]
         for name in hooks.CRITERIA
         if "gaussian" not in name
     },
     "gaussian_nll_loss": lambda x: F.gaussian_nll_loss(x, x, x),
-    **{name: (lambda x, name=name: getattr(F, name)(x, 0.5)) for name in hooks.DROPOUTS},
+    **{name: (lambda x, name=name: getattr(F, name)(x, 0.5)) for name in hooks.DROPOUTS},  # type: ignore[misc]
 }
 
 

@@ -13,7 +13,9 @@ from vitruvius.doctor.hooks import installed
 from vitruvius.doctor.watcher import Watcher
 
 
-def train(count: int) -> tuple[Watcher, list["weakref.ref[nn.Module]"], list["weakref.ref[object]"]]:
+def train(
+    count: int,
+) -> tuple[Watcher, list["weakref.ref[nn.Sequential]"], list["weakref.ref[torch.optim.Adam]"]]:
     watcher, nets, optimisers = Watcher(), [], []
     with installed(watcher):
         for _ in range(count):
