@@ -275,7 +275,7 @@ def test_a_bad_request_leaves_no_folder(folder: Path) -> None:
         ({"archs": "mnist", "data": "mnist", "accuracy": "acc"}, "only a table of networks has accuracies"),
         (
             {"data": "noise:1x6x6"},
-            "entry 1: patch 4 does not divide image 6; noise:1x6x6/10 has images of 1x6x6",
+            "entry 1: patch 4 does not divide image 6: 3 and 6 do; noise:1x6x6/10 has images of 1x6x6",
         ),
     ]
     files.write_json(Path("odd.json"), {"archs": [{**NETS[0], "accuracy": 0.9}], "data": 3})

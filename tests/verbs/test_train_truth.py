@@ -200,14 +200,9 @@ def test_the_seed_of_a_training_changes_no_split_and_init_warns_of_images_seen(
     assert f"training images of {chain}" in warned
 
 
-def test_a_run_of_an_older_version_keeps_its_split_on_resume(tmp_path: Path) -> None:
-    assert trained_on_folder(tmp_path, "a", "--seed", "7", "--split-seed", "7") == 0
-    path = tmp_path / "runs" / "train" / "a" / "config.json"
-    older = {key: value for key, value in files.read_json(path).items() if key != "split_seed"}
-    files.write_json(path, older)
-    assert train(tmp_path, "--resume", "a", "--split-seed", "0", "--quiet") == 2
-    assert train(tmp_path, "--resume", "a", "--epochs", "2", "--quiet") == 0
-    assert config(tmp_path, "a")["split_seed"] == 7
+def test_a_config_of_an_older_version_names_the_seed_that_split_its_data() -> None:
+    assert datasets.DataChoice.read_older({"seed": 7})["split_seed"] == 7
+    assert datasets.DataChoice.read_older({"seed": 7, "split_seed": 0})["split_seed"] == 0
 
 
 @pytest.mark.parametrize(

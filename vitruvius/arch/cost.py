@@ -56,8 +56,8 @@ class Cost(NamedTuple):
         return TRAINING_COPIES * self.weight_bytes + batch * self.activation_bytes + self.pass_bytes
 
 
-def parts(arch: Arch) -> list[Part]:
-    """Return the parts of the network in the order of the forward pass."""
+def parts(arch: Arch, fold: bool = True) -> list[Part]:
+    """Return the parts of the network in the order of the forward pass; `fold` as in `cost`."""
     tokens, width = arch.tokens, arch.width
     positions = tokens * width if arch.positions == "learned" else 0
     patch_params, patch_macs = (arch.patch_dim + 1) * width, arch.patches * arch.patch_dim * width
@@ -66,7 +66,7 @@ def parts(arch: Arch) -> list[Part]:
         found.append(Part("class token", (tokens, width), width, 0))
     found.append(Part("positions", (tokens, width), positions, 0))
     for index, layer in enumerate(arch.layers):
-        found.append(_attention_part(arch, layer, f"layer {index} attention"))
+        found.append(_attention_part(arch, layer, f"layer {index} attention", fold))
         mlp_params = 2 * width + 2 * width * layer.mlp + layer.mlp + width
         found.append(Part(f"layer {index} mlp", (tokens, width), mlp_params, 2 * tokens * width * layer.mlp))
     normalised = (tokens, width) if arch.final_norm == "tokens" else (width,)
@@ -75,13 +75,13 @@ def parts(arch: Arch) -> list[Part]:
     return found
 
 
-def cost(arch: Arch) -> Cost:
-    """Return parameters, multiply-adds and memory of a network.
+def cost(arch: Arch, fold: bool = True) -> Cost:
+    """Return parameters, multiply-adds and memory of a network; without `fold`, in the textbook's order.
 
     >>> cost(Arch(head_dim=64)).params
     892938
     """
-    found = parts(arch)
+    found = parts(arch, fold)
     params = sum(part.params for part in found)
     macs = sum(part.macs for part in found)
     pass_macs, pass_floats = 0, 0
@@ -211,10 +211,10 @@ def _kept_by_kernel(kernel: str, tokens: int, layer: Layer) -> int:
     return pairs if kernel == "softmax" else 3 * pairs
 
 
-def _attention_part(arch: Arch, layer: Layer, name: str) -> Part:
+def _attention_part(arch: Arch, layer: Layer, name: str, fold: bool) -> Part:
     width, inner = arch.width, layer.heads * layer.head_dim
     params = 2 * width + 3 * width * inner + 3 * inner * arch.qkv_bias + inner * width + width * arch.out_bias
-    if folds(arch.kernel, arch.tokens, width, layer.head_dim):
+    if fold and folds(arch.kernel, arch.tokens, width, layer.head_dim):
         macs = 2 * arch.tokens * layer.heads * width * (width + arch.tokens)
     else:
         macs = 4 * arch.tokens * width * inner + attention_macs(arch.kernel, arch.tokens, layer)

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pydantic import ConfigDict
+
 from vitruvius.core import files
 from vitruvius.core.config import Strict
 from vitruvius.core.errors import UserError, reason
@@ -25,6 +27,7 @@ DAMAGED = "the file is damaged or was changed"
 class Manifest(Strict):
     """The files of a run by SHA-256, and what its result depends on beside its config."""
 
+    model_config = ConfigDict(extra="ignore")  # that of an export says more
     files: dict[str, str] = {}
     environment: dict[str, Any] = {}
     hashed: bool = False

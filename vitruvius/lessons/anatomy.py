@@ -16,6 +16,7 @@ from vitruvius.arch.arch import Arch
 from vitruvius.core.blocks import Bars
 from vitruvius.lessons import Answer, Board, Proof, Step
 from vitruvius.lessons._proofs import agree
+from vitruvius.nn.attention import unfolded
 from vitruvius.nn.vit import ViT, patches
 
 SUBJECT = "vision transformers"
@@ -53,7 +54,8 @@ class Question(lessons.Question):
 
 def solve(question: Question) -> Iterator[Step | Answer]:
     """From the picture to the classes, then the sums."""
-    arch, parts, whole = question.arch, cost.parts(question.arch), cost.cost(question.arch)
+    arch = question.arch
+    parts, whole = cost.parts(arch, fold=False), cost.cost(arch, fold=False)
     board = Board(arch=arch, layer=arch.layers[0], tokens=arch.tokens, width=arch.width, side=arch.patch)
     yield from _input_steps(arch, board)
     yield from _attention_steps(arch, board)
@@ -180,7 +182,12 @@ def _measured(arch: Arch) -> tuple[dict[str, Any], ...]:
     entries = []
 
     def stage(name: str, owners: list[Any], run: Any, x: Tensor) -> Tensor:
-        with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+        with (
+            torch.no_grad(),
+            unfolded(model),
+            sdpa_kernel(SDPBackend.MATH),
+            FlopCounterMode(display=False) as counter,
+        ):
             y: Tensor = run(x)
         owned = [list(owner.parameters()) if hasattr(owner, "parameters") else [owner] for owner in owners]
         size = sum(parameter.numel() for parameters in owned for parameter in parameters)

@@ -1,5 +1,4 @@
-r"""Self-attention as an identity, a permutation, a linear layer per token, a convolution: the weights,
-written down.
+r"""Self-attention as an identity, a permutation, a linear layer per token, a convolution: their weights.
 
 A token is its content followed by a one-hot position, $[x_i, e_i]$. A head's query asks for one position,
 $q_i = s\, e_{\tau(i)}$, its key is the position, its value the content: as the sharpness $s$ grows the head

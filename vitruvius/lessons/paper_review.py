@@ -16,6 +16,7 @@ from vitruvius.arch import cost, tables
 from vitruvius.arch.arch import Arch
 from vitruvius.lessons import Answer, Board, Proof, Step
 from vitruvius.lessons._proofs import agree, holds
+from vitruvius.nn.attention import unfolded
 from vitruvius.nn.vit import ViT
 
 SUBJECT = "vision transformers"
@@ -172,7 +173,7 @@ def _sizes(arch: Arch, count: Callable[[Arch], tuple[int, int, int, float]]) -> 
 def _by_formula(arch: Arch) -> tuple[int, int, int, float]:
     """Tokens, parameters, multiply-adds and the part of them that grows with the square of the tokens."""
     products = sum(cost.attention_macs(arch.kernel, arch.tokens, layer) for layer in arch.layers)
-    whole = cost.cost(arch)
+    whole = cost.cost(arch, fold=False)
     return arch.tokens, whole.params, whole.macs, products / whole.macs
 
 
@@ -181,7 +182,7 @@ def _built(arch: Arch) -> tuple[int, int, int, float]:
     """The same, counted in the network built of tensors that have a shape but no memory."""
     with torch.device("meta"), torch.no_grad():
         model, image_BCHW = ViT(arch).eval(), torch.empty(1, arch.channels, arch.image, arch.image)
-        with FlopCounterMode(display=False) as counter:
+        with unfolded(model), FlopCounterMode(display=False) as counter:
             model(image_BCHW)
         tokens = model.embed(image_BCHW).shape[1]
     flops = counter.get_total_flops()

@@ -2,7 +2,7 @@
 
 vitruvius predict RUN digit.png --overlay
 vitruvius predict runs/train/fashion shoe.jpg shirt.png --top 3
-vitruvius predict RUN photos "more/*.jpg"
+vitruvius predict RUN photos.jpg --overlay
 """
 
 import glob

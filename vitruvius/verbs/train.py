@@ -95,7 +95,10 @@ def _alone_if_watched(config: Config) -> Config:
 
 def _refuse_fewer_epochs(config: Config, folder: runs.RunFolder) -> None:
     """Refuse to end a run before the epochs that are done: they cannot be taken back."""
-    done = len(epochs(folder.records()))
+    try:
+        done = len(epochs(folder.records()))
+    except UserError:  # damaged records are repaired or refused by the session
+        return
     if config.epochs < done:
         cure = f"ask for {done} or more, or start anew with another --name"
         raise UserError(f"--resume {folder.folder.name} --epochs {config.epochs}: {done} are done; {cure}")

@@ -6,7 +6,7 @@ a warning) is found, otherwise the script's own. Processes that the script start
 vitruvius doctor run --steps 200 train.py --epochs 3
 vitruvius doctor run --json train.py
 vitruvius doctor run --table train.py
-vitruvius doctor run --fail-on warning --module package.train
+vitruvius doctor run --fail-on warning train.py
 """
 
 from collections.abc import Iterator
