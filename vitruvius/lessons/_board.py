@@ -1,5 +1,4 @@
-r"""Writing on the board: numbers, vectors and matrices in LaTeX and in sentences, and templates with named
-values.
+r"""Writing on the board: numbers, vectors and matrices in LaTeX and in sentences, and templates.
 
 Exact numbers stay exact (`\frac{8}{9}`, 8/9), others are shown with six significant digits.
 """

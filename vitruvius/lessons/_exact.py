@@ -1,6 +1,4 @@
-"""Arithmetic on lists that stays exact as long as it can: fractions in, fractions out, floats only behind a
-root.
-"""
+"""Arithmetic on lists that stays exact as long as it can: fractions in, fractions out, floats behind a root."""
 
 import math
 from collections.abc import Sequence

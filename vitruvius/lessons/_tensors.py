@@ -1,5 +1,4 @@
-"""Questions as arrays and tensors in double precision, this package's kernels on plain matrices, torch's
-counters.
+"""Questions as arrays and tensors in double precision, this package's kernels on matrices, torch's counters.
 
 Shapes: N queries, M keys, D entries of a query or key, E entries of a value.
 """

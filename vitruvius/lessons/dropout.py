@@ -1,5 +1,4 @@
-r"""Dropout on the input of a linear regression is ridge regression: expectation, penalty and minimiser,
-exactly.
+r"""Dropout on the input of a linear regression is ridge regression: expectation, penalty, minimiser.
 
 $\mathbb{E}_R \lVert y - (X \odot R) w \rVert^2 = \lVert y - pXw \rVert^2 + p(1-p) \lVert \Gamma w \rVert^2$
 with $R_{ij} \sim \mathrm{Bern}(p)$ and $\Gamma = \mathrm{diag}(X^T X)^{1/2}$; `keep` is p, the chance to keep

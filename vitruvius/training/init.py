@@ -89,7 +89,7 @@ def notes(settings: ClassifierSettings, data: Dataset, arch: Arch) -> Iterator[N
     folder = public_configs.find(settings.init)
     if folder is not None and public_configs.read(folder).mean:
         yield Note(
-            text=f"--init {origin.name}: mean and standard deviation of the pixels are the checkpoint's"
+            text=f"--init {origin.name}: mean and standard deviation of the pixels are those of the checkpoint"
         )
     for field in TOLD if origin.arch else ():
         theirs, ours = getattr(origin.arch, field), getattr(arch, field)
