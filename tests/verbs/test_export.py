@@ -78,7 +78,7 @@ def test_training_starts_from_what_was_exported(
     assert files.read_json(tmp_path / "train" / "again" / "config.json")["arch"] == str(tmp_path / "model")
     words += ["--set", "classes=5", "image=8"]
     assert main(["train", *words, "--name", "five", "--runs", str(tmp_path)]) == 0
-    assert "a head for 2 classes: a new one for 5 classes is learned" in capsys.readouterr().err
+    assert "it tells 2 classes apart, this network 5" in capsys.readouterr().err
 
 
 def test_another_normalisation_is_taken_from_the_checkpoint(root: Path, tmp_path: Path) -> None:

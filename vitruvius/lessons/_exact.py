@@ -1,4 +1,4 @@
-"""Arithmetic on lists that stays exact as long as it can: fractions in, fractions out, floats behind a root."""
+"""Arithmetic on lists, exact as long as it can be: fractions in, fractions out, floats behind a root."""
 
 import math
 from collections.abc import Sequence
