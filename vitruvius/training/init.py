@@ -88,9 +88,8 @@ def notes(settings: ClassifierSettings, data: Dataset, arch: Arch) -> Iterator[N
         yield Note(text=f"--init {origin.name}: {text}")
     folder = public_configs.find(settings.init)
     if folder is not None and public_configs.read(folder).mean:
-        yield Note(
-            text=f"--init {origin.name}: mean and standard deviation of the pixels are those of the checkpoint"
-        )
+        text = "mean and standard deviation of the pixels are those of the checkpoint"
+        yield Note(text=f"--init {origin.name}: {text}")
     for field in TOLD if origin.arch else ():
         theirs, ours = getattr(origin.arch, field), getattr(arch, field)
         if theirs != ours:
