@@ -47,7 +47,7 @@ def test_presets_are_ranked_by_name(data: datasets.Dataset) -> None:
         (["mnits"], "no preset 'mnits': did you mean 'mnist'"),
         (
             ["mnist"],
-            "patch 7 does not divide image 32: 4 and 8 do; noise:3x32x32/5 has images of 3x32x32",
+            "image 32: 4 and 8 do; noise:3x32x32/5 has images of 3x32x32: choose --data",
         ),
         (["./mine.py:models", "mnist"], "networks of your own stand alone"),
         (["missing.json"], "missing.json: no such file"),
