@@ -1,9 +1,11 @@
 """Members of a family by file name; a user's own by path."""
 
+import os
 from pathlib import Path
 
 import pytest
 
+from vitruvius import proxies
 from vitruvius.core import plugins
 from vitruvius.core.errors import UserError
 
@@ -39,6 +41,19 @@ def test_a_users_own_is_loaded_from_its_file(tmp_path: Path) -> None:
     mine = tmp_path / "mine.py"
     mine.write_text("def size():\n    return 7\n")
     assert plugins.function("proxies", f"{mine}:size")() == 7
+
+
+def test_an_edited_file_is_loaded_again_and_a_relative_name_means_the_folder_of_the_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder, size in (("a", 1), ("b", 2)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "mine.py").write_text(f"def size(): return {size}")
+        monkeypatch.chdir(tmp_path / folder)
+        assert plugins.function("proxies", "./mine.py:size")() == proxies.get("./mine.py:size")() == size
+    Path("mine.py").write_text("def size(): return 3")
+    os.utime("mine.py", ns=(1, 1))
+    assert proxies.get("./mine.py:size")() == 3
 
 
 @pytest.mark.parametrize(

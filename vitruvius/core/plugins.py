@@ -49,10 +49,11 @@ def module(family: str, name: str) -> ModuleType:
     Traceback (most recent call last):
     vitruvius.core.errors.UserError: no kernel 'sotfmax': did you mean 'softmax'?
     """
-    known = members(family)
-    if name not in known:
+    path = f"vitruvius.{family.replace('/', '.')}.{name}"
+    imported = path in sys.modules and not name.startswith("_")  # rank asks once for every score
+    if not imported and name not in (known := members(family)):
         raise unknown(singular(family), name, known)
-    return importlib.import_module(f"vitruvius.{family.replace('/', '.')}.{name}")
+    return importlib.import_module(path)
 
 
 def function(family: str, name: str) -> Any:
@@ -81,7 +82,10 @@ def singular(family: str) -> str:
 def _own(kind: str, name: str) -> Any:
     """Load a function from a user's file; an error in that file is reported with its name."""
     file, _, attribute = name.rpartition(":")
-    loaded = _load_file(kind, Path(file).resolve())
+    path = Path(file).resolve()
+    if not path.is_file():
+        raise UserError(f"{kind} file {path}: no such file")
+    loaded = _load_file(kind, path, path.stat().st_mtime_ns)
     if not hasattr(loaded, attribute):
         public = [key for key, value in vars(loaded).items() if callable(value) and not key.startswith("_")]
         raise unknown(f"{kind} in {file} named", attribute, public)
@@ -92,9 +96,8 @@ def _own(kind: str, name: str) -> Any:
 
 
 @cache
-def _load_file(kind: str, path: Path) -> ModuleType:
-    if not path.is_file():
-        raise UserError(f"{kind} file {path}: no such file")
+def _load_file(kind: str, path: Path, modified: int) -> ModuleType:
+    """Execute a user's file once, and again when it was edited since: a notebook edits and ranks again."""
     spec = importlib.util.spec_from_file_location(f"vitruvius_own_{path.stem}", path)
     assert spec is not None  # a .py file always has a loader
     assert spec.loader is not None

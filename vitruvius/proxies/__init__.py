@@ -11,7 +11,6 @@ weights, buffers, gradients, flags, mode, hooks and all global random states unc
 """
 
 from collections.abc import Callable
-from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from vitruvius.core import plugins
@@ -39,7 +38,6 @@ STRUCTURAL = ("params", "macs", "depth", "width_sum")
 Proxy: TypeAlias = "Callable[[OnePass], float]"
 
 
-@cache
 def get(name: str) -> Proxy:
     """Return the proxy of that name, or the user's own from `./mine.py:name`."""
     return plugins.function("proxies", name)

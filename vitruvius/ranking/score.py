@@ -7,7 +7,7 @@ import hashlib
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -147,7 +147,7 @@ def score(shared: Shared, task: Task) -> tuple[Scores, dict[str, float]]:
         began = time.process_time()
         try:
             with once.seeded():
-                scores[name] = Score.of(float(_proxy(location)(once)))
+                scores[name] = Score.of(float(proxies.get(location)(once)))
         except Exception as error:  # a user's proxy as well
             scores[name] = Score(failed=_reason(error, len(x)))
         timing[name] = round(time.process_time() - began, 6)
@@ -162,9 +162,6 @@ def score_table(scoring: Scoring, done: Mapping[str, Scored]) -> dict[str, list[
         proxy: [tuple(found[seed * count + index][proxy] for seed in range(seeds)) for index in range(count)]
         for proxy in scoring.shared.proxies
     }
-
-
-_proxy = cache(proxies.get)
 
 
 def _model(task: Task, batch: int) -> nn.Module:
