@@ -57,7 +57,8 @@ def test_zsh_completes_commands_and_options(typed: list[str], offered: list[str]
 @TYPED
 @pytest.mark.skipif(not shutil.which("fish"), reason="no fish here")
 def test_fish_completes_commands_and_options(typed: list[str], offered: list[str], tmp_path: Path) -> None:
-    program = f"{completion.script('fish', CHOICES)}\ncd '{tmp_path}'\ncomplete -C '{' '.join(['vitruvius', *typed])}'"
+    line = " ".join(["vitruvius", *typed])
+    program = f"{completion.script('fish', CHOICES)}\ncd '{tmp_path}'\ncomplete -C '{line}'"
     home = {**os.environ, "HOME": str(tmp_path)}
     done = subprocess.run(["fish", "-c", program], capture_output=True, text=True, check=True, env=home)
     assert sorted(done.stdout.split()) == sorted(offered)
