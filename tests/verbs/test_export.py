@@ -121,6 +121,7 @@ def test_int8_is_calibrated_and_judged_by_its_accuracy(
     root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import onnx
+
     assert export(root, tmp_path / "model", "--precision", "int8", "--batch", "3") == 0
     result = json.loads(capsys.readouterr().out)
     assert result["verification"]["largest_difference"] > 0
