@@ -27,6 +27,7 @@ def run(tmp_path: Path, *words: str) -> int:
 
 
 @pytest.mark.parametrize("load", [0.1, 3.0])
+@pytest.mark.usefixtures("pictures")
 def test_a_measurement_is_written_with_the_machine_and_its_load(
     tmp_path: Path, table: str, load: float, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:

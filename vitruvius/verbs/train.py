@@ -61,7 +61,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         if config.doctor:
             yield records.Note(text="--doctor: this training is watched, and runs without torch.compile")
         work = session.run_job(folder, job, environment, flags.allow_inexact)
-        findings: "tuple[Finding, ...]" = ()
+        findings: tuple[Finding, ...] = ()
         if config.doctor:
             findings = yield from _watched(work)
         else:
