@@ -1,4 +1,4 @@
-"""Verbs are tested without drawing, which takes 86 % of a tiny training; the fixture `pictures` draws again."""
+"""Verbs are tested without drawing, which takes 86 % of a tiny training; `pictures` draws again."""
 
 from collections.abc import Iterator
 from pathlib import Path
