@@ -48,7 +48,8 @@ def describe(settings: ClassifierSettings, data: Dataset, arch: Arch) -> Iterato
         yield Note(text=f"{data.name}: there is no test set, the result is the accuracy on validation images")
     fits = settings.warmup_steps(len(data.train))
     if fits < settings.warmup:
-        why = f"a warm-up of {settings.warmup:,} steps does not fit into {settings.steps(len(data.train)):,}"
+        total = settings.total_steps(len(data.train))
+        why = f"a warm-up of {settings.warmup:,} steps does not fit into {total:,}"
         yield Note(text=f"{why}: it takes {fits:,}, half of them", warning=True)
     yield from init.notes(settings, data, arch)
     if settings.compile == "off" and device.compiler() is None:
@@ -94,7 +95,7 @@ def finish(
     """
     files.write_json(folder.path("model.json"), {"arch": arch.model_dump(mode="json"), **data.labels})
     readings, cursor = evaluate.read_test(folder, job, data), job.cursor
-    finished = cursor.epoch >= settings.epochs
+    finished = cursor.step >= settings.total_steps(len(data.train))
     test = readings.of(files.sha256(folder.path("model.safetensors"))) if finished else None
     result = Result(
         test_accuracy=None if test is None else test.accuracy,

@@ -21,8 +21,8 @@ from vitruvius.core.signals import StopRequest
 from vitruvius.objectives import Batch, Loss
 from vitruvius.training import distributed, seeds
 from vitruvius.training.batches import Batches
-from vitruvius.training.recipe import Recipe, learning_rate
-from vitruvius.training.results import Epoch, Timing
+from vitruvius.training.recipe import Recipe
+from vitruvius.training.results import Epoch, Paused, Timing
 
 Measure = Callable[[nn.Module, Batch, torch.Generator | None], Loss]
 EVALUATION_BATCH = 500
@@ -62,19 +62,28 @@ class Job:
     save: Callable[["Job"], None] = lambda job: None
     keep_best: Callable[["Job"], None] = lambda job: None
     stop: StopRequest = field(default_factory=StopRequest)
+    pause_at: int | None = None  # pause after so many steps in all, with the state saved
 
     @cached_property
     def parameters(self) -> list[Tensor]:
         """Return the parameters of the model; walking through its modules in every step takes long."""
         return list(self.model.parameters())
 
+    @property
+    def is_paused(self) -> bool:
+        """Whether the step is reached at which the training is to pause; its end is no pause."""
+        is_reached = self.pause_at is not None and self.cursor.step >= self.pause_at
+        return is_reached and self.cursor.step < self.recipe.total_steps(len(self.train))
+
 
 def run(job: Job) -> Iterator[Record]:
-    """Train from the cursor to the last epoch; yield progress and epoch records."""
+    """Train from the cursor to the last step, or to a pause; yield progress and epoch records."""
     recipe, cursor = job.recipe, job.cursor
+    total = recipe.total_steps(len(job.train))
+    epochs = math.ceil(total / math.ceil(len(job.train) / recipe.batch))
     earlier = cursor.seconds  # of the starts before this one, which the time limit does not count
     started = time.perf_counter() - earlier
-    while cursor.epoch < recipe.epochs:
+    while cursor.step < total and not job.is_paused:
         epoch_started = time.perf_counter()
         first = cursor.position
         order = job.train.order(cursor.epoch)
@@ -85,7 +94,10 @@ def run(job: Job) -> Iterator[Record]:
                 job.save(job)
                 number = job.stop.signal or signal.SIGTERM
                 raise Interrupted(f"stopped after step {cursor.step}; the state is saved", number)
-            if cursor.position < len(order):
+            if job.is_paused:
+                job.save(job)
+                break
+            if cursor.position < len(order) and cursor.step < total:
                 limit = recipe.time_limit
                 out_of_time = limit is not None and cursor.seconds - earlier >= limit
                 if distributed.any_rank(out_of_time):
@@ -95,20 +107,25 @@ def run(job: Job) -> Iterator[Record]:
                     return
                 if cursor.step % recipe.checkpoint == 0:
                     job.save(job)
-            label = f"epoch {cursor.epoch + 1}/{recipe.epochs}"
+            label = f"epoch {cursor.epoch + 1}/{epochs}"
             yield Progress(done=cursor.position, total=len(order), label=label)
+            if cursor.step == total:
+                break
+        if job.is_paused:
+            break
         seconds = max(time.perf_counter() - epoch_started, 1e-9)
         speed = (cursor.position - first) / seconds
         yield _close_epoch(job, Timing(seconds=seconds, images_per_second=speed))
         job.save(job)
+    if job.is_paused and len(job.validation):
+        val_loss, val_accuracy = evaluate(job.measure, job.model, job.validation)
+        yield Paused(step=cursor.step, val_loss=val_loss, val_accuracy=val_accuracy)
 
 
 def step(job: Job, sample_B: Tensor) -> None:
     """Take one optimiser step on these samples, cut into parts whose gradients add up to the batch's."""
     recipe, cursor = job.recipe, job.cursor
-    steps_per_epoch = math.ceil(len(job.train) / recipe.batch)  # the last one may have fewer samples
-    total = recipe.epochs * steps_per_epoch if recipe.schedule == "cosine" else None
-    rate = learning_rate(cursor.step + 1, recipe.lr, recipe.warmup, total)
+    rate = recipe.rate(cursor.step + 1, len(job.train))
     for group in job.optimiser.param_groups:
         group["lr"] = rate
     loss, correct = _backward(job, sample_B)

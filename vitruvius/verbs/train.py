@@ -2,6 +2,7 @@
 
 vitruvius train
 vitruvius train --epochs 1 --set depth=2
+vitruvius train --steps 200 --warmup 50
 vitruvius train --data fashion_mnist:mini --arch mnist-slim --name fashion
 vitruvius train --resume fashion --epochs 20
 vitruvius train --epochs 1 --optimiser lion --lr 0.0003
@@ -26,7 +27,7 @@ class Config(config.RunConfig, ClassifierSettings):
 
     takes: ClassVar[tuple[str, ...]] = (*config.RunConfig.takes, "allow_inexact")
     changeable: ClassVar[tuple[str, ...]] = ("epochs", "time_limit", "doctor")
-    short = ("data", "arch", "set", "epochs", "batch", "lr", "optimiser", "init", "seed", "doctor")
+    short = ("data", "arch", "set", "epochs", "steps", "batch", "lr", "optimiser", "init", "seed", "doctor")
     group: ClassVar[str] = "run"
     doctor: bool = False
     """Watch this training like `doctor run` a script; exit code 1 on a proven bug. Turns --compile off."""
@@ -48,7 +49,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         _refuse_fewer_epochs(config, folder)
         data, arch = prepared or classifier.prepare(config)
         threads = device.set_threads(config.threads)
-        macs = cost.cost(arch).macs * len(data.train) * config.epochs
+        macs = cost.cost(arch).macs * config.batch * config.total_steps(len(data.train))
         precision = device.choose_precision(config.precision, where)
         config = config.model_copy(update={"compile": _compile(config, macs, folder), "precision": precision})
         if distributed.rank() == 0:
@@ -90,7 +91,7 @@ def _refuse_fewer_epochs(config: Config, folder: runs.RunFolder) -> None:
         done = len(epochs(folder.records()))
     except UserError:  # damaged records are repaired or refused by the session
         return
-    if config.epochs < done:
+    if config.steps is None and config.epochs < done:
         cure = f"ask for {done} or more, or start anew with another --name"
         raise UserError(f"--resume {folder.folder.name} --epochs {config.epochs}: {done} are done; {cure}")
 
