@@ -59,7 +59,6 @@ def test_a_run_is_measured_by_its_name(tmp_path: Path, capsys: Any) -> None:
 
 
 def test_onnx_stands_beside_torch(tmp_path: Path, table: str, capsys: Any) -> None:
-    pytest.importorskip("onnxruntime")
     files.write_json(Path(table), {**SIZES, "kernel": "softmax"})
     assert run(tmp_path, table, "--batch", "2", "--runtime", "torch,onnx", "--json") == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
@@ -69,7 +68,6 @@ def test_onnx_stands_beside_torch(tmp_path: Path, table: str, capsys: Any) -> No
 def test_a_network_that_cannot_be_converted_gives_exit_code_1(
     tmp_path: Path, table: str, capsys: Any
 ) -> None:
-    pytest.importorskip("onnxruntime")
     files.write_json(Path(table), {**SIZES, "kernel": "linear"})
     assert run(tmp_path, table, "--batch", "2", "--runtime", "onnx") == 1
     assert "torch cannot convert a network with the kernel linear" in capsys.readouterr().out

@@ -8,19 +8,17 @@ vitruvius train --epochs 1 --optimiser lion --lr 0.0003
 vitruvius train --epochs 1 --doctor
 """
 
-from collections.abc import Generator, Iterable, Iterator
-from typing import ClassVar
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING, ClassVar
 
 from vitruvius.arch import cost
-from vitruvius.checks import Finding
 from vitruvius.core import config, records, runs, signals
-from vitruvius.core.blocks import Block
 from vitruvius.core.config import Flags
 from vitruvius.core.errors import UserError, VitruviusError
-from vitruvius.doctor.results import Result as Diagnosis
 from vitruvius.training.recipe import ClassifierSettings
-from vitruvius.training.results import Result as Result
-from vitruvius.training.results import epochs
+
+if TYPE_CHECKING:
+    from vitruvius.checks import Finding
 
 
 class Config(config.RunConfig, ClassifierSettings):
@@ -32,15 +30,6 @@ class Config(config.RunConfig, ClassifierSettings):
     group: ClassVar[str] = "run"
     doctor: bool = False
     """Watch this training like `doctor run` a script; exit code 1 on a proven bug. Turns --compile off."""
-
-
-class Watched(records.Record):
-    """How many checks looked at this training."""
-
-    result: Diagnosis
-
-    def view(self) -> Iterable[Block]:
-        return self.result.summary()
 
 
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
@@ -72,7 +61,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         if config.doctor:
             yield records.Note(text="--doctor: this training is watched, and runs without torch.compile")
         work = session.run_job(folder, job, environment, flags.allow_inexact)
-        findings: tuple[Finding, ...] = ()
+        findings: "tuple[Finding, ...]" = ()
         if config.doctor:
             findings = yield from _watched(work)
         else:
@@ -95,6 +84,8 @@ def _alone_if_watched(config: Config) -> Config:
 
 def _refuse_fewer_epochs(config: Config, folder: runs.RunFolder) -> None:
     """Refuse to end a run before the epochs that are done: they cannot be taken back."""
+    from vitruvius.training.results import epochs
+
     try:
         done = len(epochs(folder.records()))
     except UserError:  # damaged records are repaired or refused by the session
@@ -114,9 +105,10 @@ def _compile(config: Config, macs: int, folder: runs.RunFolder) -> str:
     return "on" if not config.doctor and device.should_compile(config.compile, macs) else "off"
 
 
-def _watched(work: Iterator[records.Record]) -> Generator[records.Record, None, tuple[Finding, ...]]:
+def _watched(work: Iterator[records.Record]) -> "Generator[records.Record, None, tuple[Finding, ...]]":
     """Yield the records of a training and then the doctor's findings, also if the training fails."""
     from vitruvius.doctor import diagnose, user_code
+    from vitruvius.doctor.results import Watched
     from vitruvius.objectives import classify
     from vitruvius.training import loop
 
