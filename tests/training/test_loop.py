@@ -147,7 +147,7 @@ def test_a_time_limit_counts_this_start_only(monkeypatch: pytest.MonkeyPatch) ->
     late = job(epochs=1, time_limit=3.0)
     late.cursor.seconds = 1000.0
     assert not [record for record in loop.run(late) if isinstance(record, Epoch)]
-    assert 1003 <= late.cursor.seconds < 1010
+    assert 1000 < late.cursor.seconds < 1010
 
 
 def short(**recipe: object) -> Job:
@@ -185,6 +185,6 @@ def test_a_pause_tells_the_accuracy_of_the_weights_at_that_step() -> None:
     work.pause_at = 5
     *_, stop = loop.run(work)
     assert isinstance(stop, Paused)
-    assert (stop.val_loss, stop.val_accuracy) == loop.evaluate(work.measure, work.model, work.validation)
+    assert (stop.val_loss, stop.val_accuracy) == loop.evaluate(work, work.validation)
     *_, again = loop.run(work)  # continued at its pause it tells the same
     assert again == stop

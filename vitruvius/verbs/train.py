@@ -41,7 +41,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     # What cannot be trained is refused before there is a run folder.
     prepared = classifier.prepare(config) if flags.resume is None else None
     with (
-        distributed.init(where),
+        distributed.init(),
         session.open_run("train", _alone_if_watched(config), flags) as (folder, recorded),
         signals.on_signals() as stop,
     ):
@@ -56,7 +56,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
             folder.write_config(config)
         job = classifier.job(config, data, arch, where)
         job.stop = stop
-        machine = device.fingerprint(threads, distributed.world_size())
+        machine = device.fingerprint(threads, distributed.world_size(), where)
         environment = runs.environment(**machine, data_sha256=data.sha256)
         yield from classifier.describe(config, data, arch)
         if config.doctor:
@@ -97,14 +97,13 @@ def _refuse_fewer_epochs(config: Config, folder: runs.RunFolder) -> None:
 
 
 def _compile(config: Config, macs: int, folder: runs.RunFolder) -> str:
-    """Return whether this run is compiled, "on" or "off"; the doctor and several processes exclude it."""
-    from vitruvius.training import device, distributed
+    """Return whether this run is compiled, "on" or "off"; the doctor excludes it."""
+    from vitruvius.training import device
 
     if config.doctor and config.compile == "on" and not folder.is_new:
         why = "is compiled, and uncompiled it would not go on to the bit"
         raise UserError(f"--doctor: {folder.folder.name} {why}")
-    alone = not config.doctor and distributed.world_size() == 1
-    return "on" if alone and device.should_compile(config.compile, macs) else "off"
+    return "on" if not config.doctor and device.should_compile(config.compile, macs) else "off"
 
 
 def _watched(work: Iterator[records.Record]) -> "Generator[records.Record, None, tuple[Finding, ...]]":
