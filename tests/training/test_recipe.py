@@ -34,3 +34,14 @@ def test_the_warm_up_that_is_told_is_the_one_that_is_taken() -> None:
         rising = next((step for step, rate in enumerate(rates, 1) if rate == 1.0), 0)
         assert recipe.warmup_steps(samples) == (rising if warmup <= total // 2 else total // 2)
     assert Recipe(epochs=1, warmup=1000, schedule="constant").warmup_steps(10) == 1000
+
+
+def test_after_the_epochs_of_the_cosine_a_small_rate_is_left() -> None:
+    """A run of 2 epochs of 10 steps that is extended to 4 keeps its schedule, then stays at 1 % of the peak."""
+    short, longer = Recipe(epochs=2, batch=10, warmup=5), Recipe(epochs=4, batch=10, warmup=5, cosine_epochs=2)
+    assert short.cosine_steps(100) == longer.cosine_steps(100) == 20
+    assert short.warmup_steps(100) == longer.warmup_steps(100) == 5
+    rates = [learning_rate(step, 1.0, 5, longer.cosine_steps(100)) for step in range(1, 41)]
+    assert rates[:20] == [learning_rate(step, 1.0, 5, 20) for step in range(1, 21)]
+    assert rates[20:] == [0.01] * 20
+    assert Recipe(schedule="constant", cosine_epochs=2).cosine_steps(100) is None

@@ -123,10 +123,13 @@ def compiler() -> str | None:
     return os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++") or shutil.which("c++")
 
 
-def set_threads(count: int) -> int:
-    """Set the number of threads torch uses (0: torch's own choice, one per core) and return it."""
-    if count:
-        torch.set_num_threads(count)
+def set_threads(count: int, processes: int = 1) -> int:
+    """Set the number of threads torch uses (0: torch's own choice, one per core), shared by processes.
+
+    Returns the threads of this process.
+    """
+    if count or processes > 1:
+        torch.set_num_threads(max(1, (count or torch.get_num_threads()) // processes))
     return torch.get_num_threads()
 
 

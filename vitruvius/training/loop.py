@@ -12,9 +12,10 @@ import math
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -133,23 +134,23 @@ def run(job: Job) -> Iterator[Record]:
 
 def step(job: Job, sample_B: Tensor) -> None:
     """Take one optimiser step on these samples, cut into parts whose gradients add up to the batch's."""
-    recipe, cursor, optimiser = job.recipe, job.cursor, job.optimiser
+    recipe, cursor = job.recipe, job.cursor
     rate = learning_rate(cursor.step + 1, recipe.lr, recipe.warmup, recipe.cosine_steps(len(job.train)))
-    for group in optimiser.param_groups:
+    for group in job.optimiser.param_groups:
         group["lr"] = rate
     numbers = _backward(job, sample_B)
     if job.scaler is not None:
-        job.scaler.unscale_(optimiser)
+        job.scaler.unscale_(job.optimiser)
     norm = _clip(job.parameters, recipe.clip)
     job.taken.append(Taken(cursor.step + 1, len(sample_B), numbers, norm))
     if job.train.device.type == "cpu" or (cursor.step + 1) % READ_EVERY == 0:
         _read(job)
     if job.scaler is None:
-        optimiser.step()
+        job.optimiser.step()
     else:  # leaves a step out whose gradients overflowed, and scales the next loss less
-        job.scaler.step(optimiser)
+        job.scaler.step(job.optimiser)
         job.scaler.update()
-    optimiser.zero_grad(set_to_none=True)
+    job.optimiser.zero_grad(set_to_none=True)
     cursor.step += 1
     cursor.position += len(sample_B)
 
@@ -263,9 +264,9 @@ def _save(job: Job) -> None:
     job.save(job)
 
 
-def autocast(job: Job) -> torch.autocast:
+def autocast(job: Job) -> AbstractContextManager[Any]:
     """Return the context in which the model computes with 16 bits, if it is to."""
-    return torch.autocast(job.train.device.type, job.autocast, enabled=job.autocast is not None)
+    return nullcontext() if job.autocast is None else torch.autocast(job.train.device.type, job.autocast)
 
 
 def _clip(parameters: Sequence[Tensor], limit: float) -> Tensor:
