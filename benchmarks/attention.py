@@ -169,7 +169,9 @@ def main() -> None:
     crossed = crossovers(rows)
     for one in crossed:
         name = "quadratic" if one["method"] == "auto" else one["method"]
-        print(f"D = {one['width']}: {name} is faster than fused softmax from {one['tokens'] or 'no measured'} tokens on")
+        print(
+            f"D = {one['width']}: {name} is faster than fused softmax from {one['tokens'] or 'no measured'} tokens on"
+        )
     print(record.write("attention", rows, load=load, threads=1, heads=HEADS, crossovers=crossed))
     if broken := failures(rows):
         raise SystemExit("\n".join(broken))

@@ -22,7 +22,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from vitruvius import optimisers
-from vitruvius.arch import cost, tables
+from vitruvius.arch import tables
 from vitruvius.core import files
 from vitruvius.datasets import Dataset, Split
 from vitruvius.nn.vit import build
@@ -75,7 +75,9 @@ def compares_with_cpu(where: torch.device) -> str:
     """float64 steps on the device equal those on the CPU."""
     if where.type == "mps":
         raise Skipped("no float64 on this device")
-    gap = float((steps(job(where, torch.float64)) - steps(job(torch.device("cpu"), torch.float64))).abs().max())
+    gap = float(
+        (steps(job(where, torch.float64)) - steps(job(torch.device("cpu"), torch.float64))).abs().max()
+    )
     assert gap < 1e-6, f"weights differ by {gap:.1e} after {STEPS} steps"
     return f"largest difference of a weight after {STEPS} steps: {gap:.1e}"
 
@@ -173,7 +175,9 @@ def resumes(where: torch.device) -> str:
     promised = "bits" not in environment
     same = all(torch.equal(first[name], second[name]) for name in first)
     assert same or not promised, "the bits differ although they were promised"
-    return f"{environment['device']}: bits {'equal' if same else 'differ'}, {'' if promised else 'not '}promised"
+    return (
+        f"{environment['device']}: bits {'equal' if same else 'differ'}, {'' if promised else 'not '}promised"
+    )
 
 
 def several_train_as_one(where: torch.device) -> str:
@@ -183,7 +187,10 @@ def several_train_as_one(where: torch.device) -> str:
         words = [*_words(root, where), "--precision", "float64", "--set", "dropout=0"]
         _train([*words, "--name", "one"])
         _train([*words, "--name", "several"], processes)
-        states = [sorted((Path(root) / "train" / name / "state").glob("*.safetensors"))[-1] for name in ("one", "several")]
+        states = [
+            sorted((Path(root) / "train" / name / "state").glob("*.safetensors"))[-1]
+            for name in ("one", "several")
+        ]
         one, several = map(load_file, states)
     gap = max(float((one[name] - several[name]).abs().max()) for name in one if name.startswith("model."))
     assert gap < 1e-6, f"weights differ by {gap:.1e}"
@@ -236,7 +243,10 @@ def main() -> None:
     where = device.choose_device(options.device)
     about = {"device": device.describe(where), "torch": torch.__version__}
     if where.type == "cuda":
-        about |= {"GPUs": str(torch.cuda.device_count()), "memory GiB": f"{memory.total_bytes(where) / 2**30:.0f}"}
+        about |= {
+            "GPUs": str(torch.cuda.device_count()),
+            "memory GiB": f"{memory.total_bytes(where) / 2**30:.0f}",
+        }
     print(json.dumps(about))
     wrong = 0
     for check in CHECKS:

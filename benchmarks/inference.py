@@ -37,16 +37,22 @@ ASKED = 1.5
 def contestants(arch: Arch, images: int, compiles: bool) -> dict[str, Contestant]:
     """Ours and the peers; each call looks at all images."""
     source = torch.Generator().manual_seed(0)
-    x = torch.randint(0, 256, (images, arch.channels, arch.image, arch.image), generator=source, dtype=torch.uint8)
+    x = torch.randint(
+        0, 256, (images, arch.channels, arch.image, arch.image), generator=source, dtype=torch.uint8
+    )
     y = torch.randint(0, arch.classes, (images,), generator=source)
     batches, model = Batches(x, y, torch.tensor(0.5), torch.tensor(0.25)), build(arch, 0)
     job = Job(model, classify, batches, batches, Recipe(), torch.optim.SGD(model.parameters(), lr=0.1))
     names = tuple(str(number) for number in range(arch.classes))
-    about = Predictor(build(arch, 0).eval(), names, *predictor.scale_tensors([0.5] * arch.channels, [0.25] * arch.channels))
+    about = Predictor(
+        build(arch, 0).eval(), names, *predictor.scale_tensors([0.5] * arch.channels, [0.25] * arch.channels)
+    )
     pictures = list(x.float() / 255)
     found: dict[str, Contestant] = {
         "vitruvius, evaluate": lambda count: _times(count, lambda: loop.evaluate(job, batches)),
-        "vitruvius, predict": lambda count: _times(count, lambda: list(predictor.classify(about, pictures, 5))),
+        "vitruvius, predict": lambda count: _times(
+            count, lambda: list(predictor.classify(about, pictures, 5))
+        ),
     }
     normal = (x.float() / 255 - 0.5) / 0.25
     for name, make in peers.makers(arch).items():
@@ -65,9 +71,15 @@ def measure(preset: str, images: int, options: argparse.Namespace) -> list[dict[
     times = turns.seconds(found, options.blocks, 1)
     rows = []
     for name, values in times.items():
-        row: dict[str, Any] = {"preset": preset, "who": name, "seconds": round(sorted(values)[len(values) // 2], 4)}
+        row: dict[str, Any] = {
+            "preset": preset,
+            "who": name,
+            "seconds": round(sorted(values)[len(values) // 2], 4),
+        }
         for way in ("evaluate", "predict"):
-            row[f"{way}_is_faster_by"] = [round(value, 3) for value in turns.ratio(values, times[f"vitruvius, {way}"])]
+            row[f"{way}_is_faster_by"] = [
+                round(value, 3) for value in turns.ratio(values, times[f"vitruvius, {way}"])
+            ]
         rows.append(row)
         print(f"{preset:<12} {name:<24} {row['seconds']:>8} s  evaluate x{row['evaluate_is_faster_by'][0]:.2f}"
               f"  predict x{row['predict_is_faster_by'][0]:.2f}", flush=True)  # fmt: skip
@@ -94,7 +106,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.inference", description=__doc__.partition("\n")[0])
     parser.add_argument("--blocks", type=int, default=9)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--quick", action="store_true", help="few images, tiny network, nothing written or judged")
+    parser.add_argument(
+        "--quick", action="store_true", help="few images, tiny network, nothing written or judged"
+    )
     options = parser.parse_args()
     if options.quick:
         options.blocks = 2

@@ -143,7 +143,13 @@ def contestants(case: Case, compiles: bool) -> dict[str, Contestant]:
 @contextmanager
 def workers(case: Case, count: int, compiles: bool) -> Iterator[Contestant]:
     """Our step shared by processes, which wait for their turn."""
-    words = [sys.executable, "-m", "benchmarks.train_step", "--share", f"{CASES.index(case)},{count},{int(compiles)}"]
+    words = [
+        sys.executable,
+        "-m",
+        "benchmarks.train_step",
+        "--share",
+        f"{CASES.index(case)},{count},{int(compiles)}",
+    ]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -220,14 +226,20 @@ def failures(rows: list[dict[str, Any]]) -> list[str]:
             for row in rows
             if (row["preset"], row["batch"], row["dropout"]) == (preset, batch, 0.0)
         }
-        compiled = [row["ours_is_faster_by"] for name, row in case.items() if _is_peer(name) and "compiled" in name]
+        compiled = [
+            row["ours_is_faster_by"] for name, row in case.items() if _is_peer(name) and "compiled" in name
+        ]
         if compiled and min(compiled) < ASKED[preset]:
-            found.append(f"{preset}, batch {batch}: {min(compiled)} times the best compiled peer, not {ASKED[preset]}")
+            found.append(
+                f"{preset}, batch {batch}: {min(compiled)} times the best compiled peer, not {ASKED[preset]}"
+            )
         for way in ("eager", "compiled"):
             if f"bare, {way}" in case:
                 overhead = case[f"vitruvius, {way}"]["ms"] / case[f"bare, {way}"]["ms"]
                 if overhead > OVERHEAD:
-                    found.append(f"{preset}, batch {batch}, {way}: the step takes {overhead:.2f} of the bare network")
+                    found.append(
+                        f"{preset}, batch {batch}, {way}: the step takes {overhead:.2f} of the bare network"
+                    )
     return found
 
 
@@ -239,8 +251,12 @@ def main() -> None:
     parser.add_argument("--blocks", type=int, default=15)
     parser.add_argument("--length", type=int, default=20)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--only", default="", help="cases whose name begins with this: PRESET[,BATCH[,dropout RATE]]")
-    parser.add_argument("--quick", action="store_true", help="one tiny case, not compiled; nothing written or judged")
+    parser.add_argument(
+        "--only", default="", help="cases whose name begins with this: PRESET[,BATCH[,dropout RATE]]"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="one tiny case, not compiled; nothing written or judged"
+    )
     parser.add_argument("--share", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.share:
@@ -282,7 +298,10 @@ def _first(take: Contestant) -> float:
 
 
 def _fastest(times: dict[str, list[float]], whose: str) -> str:
-    return min((name for name in times if name.startswith(whose)), key=lambda name: sorted(times[name])[len(times[name]) // 2])
+    return min(
+        (name for name in times if name.startswith(whose)),
+        key=lambda name: sorted(times[name])[len(times[name]) // 2],
+    )
 
 
 def _is_peer(name: str) -> bool:

@@ -49,7 +49,9 @@ def test_a_gpu_that_only_imitates_bfloat16_computes_with_float16(monkeypatch: py
     for native, expected in ((True, "bfloat16"), (False, "float16")):
         # An imitation counts as support unless it is excluded.
         monkeypatch.setattr(
-            torch.cuda, "is_bf16_supported", lambda including_emulation=True, native=native: native or including_emulation
+            torch.cuda,
+            "is_bf16_supported",
+            lambda including_emulation=True, native=native: native or including_emulation,
         )
         assert device.choose_precision("auto", torch.device("cuda")) == expected
     assert device.choose_precision("float32", torch.device("cuda")) == "float32"

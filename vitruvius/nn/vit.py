@@ -65,7 +65,9 @@ class ViT(nn.Module):
         self.layers = nn.ModuleList(EncoderLayer(arch, layer) for layer in arch.layers)
         self.norm = nn.LayerNorm(arch.width, eps=arch.norm_eps)
         self.head = nn.Linear(arch.width, arch.classes)
-        self.recomputes = False  # keep the inputs of the layers only and compute them again in the backward pass
+        self.recomputes = (
+            False  # keep the inputs of the layers only and compute them again in the backward pass
+        )
         self._initialise()
 
     def forward(self, image_BCHW: Tensor) -> Tensor:

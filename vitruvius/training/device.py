@@ -109,7 +109,9 @@ def choose_workers(choice: int, arch: Arch, batch: int, work: int, where: torch.
     """
     if where.type != "cpu":
         if choice > 1:
-            raise UserError(f"--workers {choice}: they share the cores of a CPU; start torchrun for several GPUs")
+            raise UserError(
+                f"--workers {choice}: they share the cores of a CPU; start torchrun for several GPUs"
+            )
         return 1
     found = cost.cost(arch)
     workers = min(threads, batch // IMAGES_PER_WORKER)

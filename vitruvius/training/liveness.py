@@ -110,7 +110,9 @@ def _connected(rank: int, host: str, broadcast: Callable[[str], str]) -> socket.
     try:
         peer = socket.create_connection((host, int(port)), timeout=JOINING)
     except OSError as error:
-        raise WorkFailed(f"process 0 of this training cannot be reached at {host}: {reason(error)}") from error
+        raise WorkFailed(
+            f"process 0 of this training cannot be reached at {host}: {reason(error)}"
+        ) from error
     peer.sendall(bytes.fromhex(token) + rank.to_bytes(RANK_BYTES))
     return _kept_alive(peer)
 

@@ -26,8 +26,8 @@ from vitruvius.core.signals import StopRequest
 from vitruvius.objectives import Batch, Loss
 from vitruvius.training import distributed, seeds
 from vitruvius.training.batches import Batches
-from vitruvius.training.recipe import Recipe, learning_rate
-from vitruvius.training.results import Epoch, Timing
+from vitruvius.training.recipe import Recipe
+from vitruvius.training.results import Epoch, Paused, Timing
 
 Measure = Callable[[nn.Module, Batch, torch.Generator | None], Loss]
 EVALUATION_BATCH = 500
@@ -85,6 +85,7 @@ class Job:
     save: Callable[["Job"], None] = lambda job: None
     keep_best: Callable[["Job"], None] = lambda job: None
     stop: StopRequest = field(default_factory=StopRequest)
+    pause_at: int | None = None  # pause after so many steps in all, with the state saved
     started: float = field(default_factory=lambda: time.perf_counter())  # when the time limit began
     evaluation_batch: int = EVALUATION_BATCH
     scaler: torch.amp.GradScaler | None = None  # scales the loss of float16, whose gradients would vanish
@@ -96,16 +97,31 @@ class Job:
         """Return the parameters of the model; walking through its modules in every step takes long."""
         return list(self.model.parameters())
 
+    @property
+    def is_finished(self) -> bool:
+        """Whether the last step is taken and its epoch evaluated."""
+        return self.cursor.step >= self.recipe.total_steps(len(self.train)) and not self.cursor.position
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether the step is reached at which the training is to pause; its end is no pause."""
+        is_reached = self.pause_at is not None and self.cursor.step >= self.pause_at
+        return is_reached and self.cursor.step < self.recipe.total_steps(len(self.train))
+
 
 def run(job: Job) -> Iterator[Record]:
-    """Train from the cursor to the last epoch; yield progress and epoch records."""
+    """Train from the cursor to the last step, or to a pause; yield progress and epoch records."""
     recipe, cursor = job.recipe, job.cursor
+    total = recipe.total_steps(len(job.train))
+    epochs = math.ceil(total / math.ceil(len(job.train) / recipe.batch))
     first_step, started = cursor.step, time.perf_counter() - cursor.seconds
-    while cursor.epoch < recipe.epochs:
+    while not job.is_finished and not job.is_paused:
         epoch_started = time.perf_counter()
         first = cursor.position
         order = job.train.order(cursor.epoch)
         for begin in range(cursor.position, len(order), recipe.batch):
+            if cursor.step == total:
+                break
             step(job, order[begin : begin + recipe.batch])
             job.train.prefetch(_parts(recipe, order[begin + recipe.batch : begin + 2 * recipe.batch])[0])
             cursor.seconds = time.perf_counter() - started
@@ -118,24 +134,32 @@ def run(job: Job) -> Iterator[Record]:
                 _save(job)
                 yield _out_of_time(cursor)
                 return
-            if cursor.step % recipe.checkpoint == 0 and cursor.position < len(order):
+            if job.is_paused:
                 _save(job)
-            label = f"epoch {cursor.epoch + 1}/{recipe.epochs}"
+                break
+            if cursor.step % recipe.checkpoint == 0 and cursor.position < len(order) and cursor.step < total:
+                _save(job)
+            label = f"epoch {cursor.epoch + 1}/{epochs}"
             yield Progress(done=cursor.position, total=len(order), label=label)
+        if job.is_paused:
+            break
         _read(job)
         seconds = max(time.perf_counter() - epoch_started, 1e-9)
         speed = (cursor.position - first) / seconds
         yield _close_epoch(job, Timing(seconds=seconds, images_per_second=speed))
         job.save(job)
-        if cursor.epoch < recipe.epochs and cursor.step > first_step and _requests(job).late:
+        if not job.is_finished and cursor.step > first_step and _requests(job).late:
             yield _out_of_time(cursor)
             return
+    if job.is_paused and len(job.validation):
+        val_loss, val_accuracy = evaluate(job, job.validation)
+        yield Paused(step=cursor.step, val_loss=val_loss, val_accuracy=val_accuracy)
 
 
 def step(job: Job, sample_B: Tensor) -> None:
     """Take one optimiser step on these samples, cut into parts whose gradients add up to the batch's."""
     recipe, cursor = job.recipe, job.cursor
-    rate = learning_rate(cursor.step + 1, recipe.lr, recipe.warmup, recipe.cosine_steps(len(job.train)))
+    rate = recipe.rate(cursor.step + 1, len(job.train))
     for group in job.optimiser.param_groups:
         group["lr"] = rate
     numbers = _backward(job, sample_B)

@@ -2,7 +2,9 @@ r"""The settings of a training: recipe, augmentation, computing. No torch.
 
 The learning rate rises linearly over the warm-up and then follows half a cosine towards zero: step $t = 1
 \dots T$ has $\eta_t = \eta\,t/w$ for $t \le w$, then $\tfrac{\eta}{2}\big(1 +
-\cos(\pi\,\frac{t-1-w}{T-w})\big)$ (Loshchilov and Hutter 2017).
+\cos(\pi\,\frac{t-1-w}{T-w})\big)$ (Loshchilov and Hutter 2017). The trapezoid stays at $\eta$ and falls
+linearly over the last fifth of the steps: up to there, a training paused anywhere has followed the same rates
+as every other, so that paused trainings can be compared and continued (the cool-down of Zhai et al. 2022).
 """
 
 import math
@@ -23,6 +25,8 @@ BatchSize = Annotated[int, Field(ge=1, le=2**20)]
 LearningRate = Annotated[float, Field(gt=0, le=100)]
 Steps = Annotated[int, Field(ge=0)]
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
+FALLING = 1 / 5
+"""The share of the steps over which a trapezoid falls."""
 
 
 class Recipe(Part):
@@ -43,8 +47,8 @@ class Recipe(Part):
     """Peak learning rate."""
     warmup: Steps = 1000
     """Steps over which the learning rate rises to its peak; before a cosine at most half of all steps."""
-    schedule: Literal["cosine", "constant"] = "cosine"
-    """What the learning rate does after the warm-up."""
+    schedule: Literal["cosine", "constant", "trapezoid"] = "cosine"
+    """What the learning rate does after the warm-up; trapezoid: constant, then down over the last fifth."""
     cosine_epochs: Epochs | None = None
     """Epochs over which the cosine falls, after which the rate stays at a hundredth of its peak; default: all.
     With --resume, more --epochs then go on with that small rate, where otherwise it would rise again."""
@@ -59,20 +63,28 @@ class Recipe(Part):
     time_limit: Annotated[float, Field(gt=0)] | None = None
     """Stop so many seconds after this start, reading data and compiling included, with the state saved."""
 
-    def steps(self, samples: int) -> int:
+    def total_steps(self, samples: int) -> int:
         """Return the optimiser steps of the whole training; the last one of an epoch may be smaller."""
         return self.epochs * math.ceil(samples / self.batch)
 
     def warmup_steps(self, samples: int) -> int:
-        """Return how many steps the warm-up really takes: before a cosine, at most half of it."""
-        total = self.cosine_steps(samples)
-        return self.warmup if total is None else min(self.warmup, total // 2)
+        """Return how many steps the warm-up really takes: at most half of all, unless the rate stays."""
+        constant = self.schedule == "constant"
+        return self.warmup if constant else min(self.warmup, self._falling_steps(samples) // 2)
 
-    def cosine_steps(self, samples: int) -> int | None:
-        """Return the steps at whose end the cosine has fallen to zero; None for a constant rate."""
-        if self.schedule == "constant":
-            return None
-        return (self.cosine_epochs or self.epochs) * math.ceil(samples / self.batch)
+    def rate(self, step: int, samples: int) -> float:
+        """Return the learning rate of a step (from 1)."""
+        total = self._falling_steps(samples)
+        if self.schedule == "trapezoid":
+            falling = min(1.0, (total - step + 1) / math.ceil(total * FALLING))
+            return falling * learning_rate(step, self.lr, self.warmup_steps(samples), None)
+        return learning_rate(step, self.lr, self.warmup, total if self.schedule == "cosine" else None)
+
+    def _falling_steps(self, samples: int) -> int:
+        """Return the steps after which the learning rate has fallen: all, or those of a shorter cosine."""
+        if self.cosine_epochs is None or self.schedule != "cosine":
+            return self.total_steps(samples)
+        return self.cosine_epochs * math.ceil(samples / self.batch)
 
 
 class Augment(Part):
@@ -128,12 +140,18 @@ class ClassifierSettings(DataChoice, ArchChoice, Recipe, Augment, Execution):
 
     group: ClassVar[str] = "recipe"
     shift: Annotated[int, Field(ge=0, le=64)] = 2
+    steps: Annotated[int, Field(ge=1)] | None = None
+    """Optimiser steps of the whole training, for short ones; default: those of --epochs."""
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Fraction of each label that is spread evenly over all classes."""
     init: str | None = None
     """Start from the weights of this run, .safetensors file or folder of transformers or timm; the folder's
     network is taken unless --arch names one. Masked pretraining trains the patches and not the class token:
     after it, --set pooling=mean may help."""
+
+    def total_steps(self, samples: int) -> int:
+        """Return the optimiser steps of the whole training: `steps`, or those of all epochs."""
+        return super().total_steps(samples) if self.steps is None else self.steps
 
     @classmethod
     def read_older(cls, recorded: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from vitruvius.core.records import Note, Record
 from vitruvius.core.runs import RunFolder
 from vitruvius.training import checkpoint, distributed, loop, results
 from vitruvius.training.loop import Job
-from vitruvius.training.recipe import SMALL, learning_rate
+from vitruvius.training.recipe import SMALL
 from vitruvius.training.results import Epoch
 
 C = TypeVar("C", bound=RunConfig)
@@ -95,9 +95,9 @@ def _rising_rate(job: Job, epochs: list[Epoch]) -> Iterator[Note]:
     """Say so if more epochs make the learning rate rise again, as a longer cosine does."""
     recipe, step = job.recipe, job.cursor.step + 1
     samples, last = len(job.train), epochs[-1].lr if epochs else 0.0
-    if not epochs or job.cursor.epoch >= recipe.epochs or step <= recipe.warmup_steps(samples):
+    if not epochs or job.is_finished or step <= recipe.warmup_steps(samples):
         return
-    rate = learning_rate(step, recipe.lr, recipe.warmup, recipe.cosine_steps(samples))
+    rate = recipe.rate(step, samples)
     if recipe.schedule == "cosine" and recipe.cosine_epochs is None and rate > last:
         done = f"--cosine-epochs {epochs[-1].epoch}"
         yield Note(

@@ -29,7 +29,7 @@ class Config(config.RunConfig, Pretraining):
     """What is pretrained, on what, and how; defaults depend on the model."""
 
     takes: ClassVar[tuple[str, ...]] = (*config.RunConfig.takes, "allow_inexact")
-    changeable: ClassVar[tuple[str, ...]] = ("epochs", "time_limit")
+    changeable: ClassVar[tuple[str, ...]] = ("epochs", "cosine_epochs", "time_limit")
     short = ("data", "model", "objective", "latent", "hidden", "repeats", "mask", "epochs", "lr", "labels")
 
 

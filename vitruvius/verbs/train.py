@@ -2,6 +2,7 @@
 
 vitruvius train
 vitruvius train --epochs 1 --set depth=2
+vitruvius train --steps 200 --warmup 50
 vitruvius train --data fashion_mnist:mini --arch mnist-slim --name fashion
 vitruvius train --resume fashion --epochs 20
 vitruvius train --epochs 1 --optimiser lion --lr 0.0003
@@ -27,7 +28,7 @@ class Config(config.RunConfig, ClassifierSettings):
 
     takes: ClassVar[tuple[str, ...]] = (*config.RunConfig.takes, "allow_inexact")
     changeable: ClassVar[tuple[str, ...]] = ("epochs", "cosine_epochs", "time_limit", "doctor")
-    short = ("data", "arch", "set", "epochs", "batch", "lr", "optimiser", "init", "seed", "doctor")
+    short = ("data", "arch", "set", "epochs", "steps", "batch", "lr", "optimiser", "init", "seed", "doctor")
     group: ClassVar[str] = "run"
     doctor: bool = False
     """Watch this training like `doctor run` a script; exit code 1 on a proven bug. Turns --compile and
@@ -68,7 +69,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         if config.doctor:
             yield records.Note(text="--doctor: this training is watched, and runs without torch.compile")
         work = session.run_job(folder, job, environment, flags.allow_inexact)
-        findings: "tuple[Finding, ...]" = ()
+        findings: tuple[Finding, ...] = ()
         if config.doctor:
             findings = yield from _watched(work)
         else:
@@ -105,7 +106,7 @@ def _refuse_fewer_epochs(config: Config, folder: runs.RunFolder) -> None:
         done = len(epochs(folder.records()))
     except UserError:  # damaged records are repaired or refused by the session
         return
-    if config.epochs < done:
+    if config.steps is None and config.epochs < done:
         cure = f"ask for {done} or more, or start anew with another --name"
         raise UserError(f"--resume {folder.folder.name} --epochs {config.epochs}: {done} are done; {cure}")
 
