@@ -1,10 +1,12 @@
 """Attention kernels: time and memory of a forward and backward pass against the textbook stored feature map.
 
-    python -m benchmarks.attention            D = 16, 32, 64 and N = 256 to 8192, about ten minutes, writes the results
+    python -m benchmarks.attention            D = 16, 32, 64 and N = 256 to 8192, ten minutes, writes results
     python -m benchmarks.attention --quick    two small sizes on any machine, writes nothing
 
-Says from which number of tokens on `linear` and `quadratic` attention are faster than fused softmax attention. Fails if `auto` is more than 10 % slower than the better route anywhere, or if at D = 32, N = 4096 quadratic
-attention is less than 3 times as fast as the stored map or takes more than a fifth of its memory."""
+Says from which number of tokens on `linear` and `quadratic` attention are faster than fused softmax
+attention. Fails if `auto` is more than 10 % slower than the better route anywhere, or if at D = 32, N = 4096
+quadratic attention is less than 3 times as fast as the stored map or takes more than a fifth of its
+memory."""
 
 import argparse
 import math
@@ -170,7 +172,7 @@ def main() -> None:
     for one in crossed:
         name = "quadratic" if one["method"] == "auto" else one["method"]
         print(
-            f"D = {one['width']}: {name} is faster than fused softmax from {one['tokens'] or 'no measured'} tokens on"
+            f"D = {one['width']}: {name} is faster than fused softmax from {one['tokens'] or 'no'} tokens on"
         )
     print(record.write("attention", rows, load=load, threads=1, heads=HEADS, crossovers=crossed))
     if broken := failures(rows):

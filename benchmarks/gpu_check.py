@@ -1,7 +1,7 @@
-"""Check on your GPUs what was built and tested without any: about five minutes, exit code 1 if something is wrong.
+"""Check on your GPUs what was built without any: about five minutes, exit code 1 if something is wrong.
 
     python -m benchmarks.gpu_check                all GPUs of this machine
-    python -m benchmarks.gpu_check --device cpu   the same checks where they mean something on a CPU: tests this script
+    python -m benchmarks.gpu_check --device cpu   what makes sense on a CPU: tests this script
 
 Every check prints one line: `right`, `WRONG` with what was found, or `skipped` with the reason."""
 
@@ -16,16 +16,18 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors.torch import load_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from vitruvius import optimisers
 from vitruvius.arch import tables
 from vitruvius.core import files
 from vitruvius.datasets import Dataset, Split
 from vitruvius.nn.vit import build
+from vitruvius.objectives import Batch, Loss
 from vitruvius.objectives.classify import classify
 from vitruvius.training import device, loop, memory
 from vitruvius.training.batches import Batches
@@ -153,8 +155,12 @@ def memory_as_predicted(where: torch.device) -> str:
 def compiles(where: torch.device) -> str:
     """A compiled step has the loss of a plain one."""
     plain, compiled = job(where), job(where)
-    forward = torch.compile(compiled.model)
-    compiled.compiled = lambda model, batch, generator: classify(forward, batch, generator)  # type: ignore[arg-type]
+    forward: Any = torch.compile(compiled.model)
+
+    def measure(_: nn.Module, batch: Batch, generator: torch.Generator | None) -> Loss:
+        return classify(forward, batch, generator)
+
+    compiled.compiled = measure
     gap = float((steps(plain, 5) - steps(compiled, 5)).abs().max())
     assert gap < 1e-2, f"weights differ by {gap:.1e} after 5 steps"
     return f"largest difference of a weight after 5 steps: {gap:.1e}"

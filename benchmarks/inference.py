@@ -4,9 +4,10 @@
     python -m benchmarks.inference             about ten minutes on two idle cores, writes the results
     python -m benchmarks.inference --quick     few images of a tiny network on any machine, writes nothing
 
-Ours is what `train` does after an epoch (`evaluate`: bytes to scores, loss and accuracy) and what `predict` does with
-pictures that are read (`predict`: normalised, probabilities, the best classes by name). Peers only compute the scores of
-normalised images, in batches of the same size, eagerly and compiled. All take turns in one process.
+Ours is what `train` does after an epoch (`evaluate`: bytes to scores, loss and accuracy) and what `predict`
+does with pictures that are read (`predict`: normalised, probabilities, the best classes by name). Peers only
+compute the scores of normalised images, in batches of the same size, eagerly and compiled. All take turns in
+one process.
 
 Fails if either is less than 1.5 times as fast as the best peer."""
 
@@ -58,7 +59,8 @@ def contestants(arch: Arch, images: int, compiles: bool) -> dict[str, Contestant
     for name, make in peers.makers(arch).items():
         found[f"{name}, eager"] = _scores(make().eval(), normal)
         if compiles:
-            found[f"{name}, compiled"] = _scores(torch.compile(make().eval()), normal)  # type: ignore[arg-type]
+            compiled: Any = torch.compile(make().eval())
+            found[f"{name}, compiled"] = _scores(compiled, normal)
     return found
 
 
@@ -81,8 +83,8 @@ def measure(preset: str, images: int, options: argparse.Namespace) -> list[dict[
                 round(value, 3) for value in turns.ratio(values, times[f"vitruvius, {way}"])
             ]
         rows.append(row)
-        print(f"{preset:<12} {name:<24} {row['seconds']:>8} s  evaluate x{row['evaluate_is_faster_by'][0]:.2f}"
-              f"  predict x{row['predict_is_faster_by'][0]:.2f}", flush=True)  # fmt: skip
+        ratios = "  ".join(f"{way} x{row[f'{way}_is_faster_by'][0]:.2f}" for way in ("evaluate", "predict"))
+        print(f"{preset:<12} {name:<24} {row['seconds']:>8} s  {ratios}", flush=True)
     return rows
 
 

@@ -1,7 +1,7 @@
 """The same ViT from other libraries: vit-pytorch, transformers and torch's own encoder.
 
-Dropout stands in the same places for all: after the embedding, after attention, inside the MLP and after it; the
-peers' dropout of attention weights is taken out, since ours has none.
+Dropout stands in the same places for all: after the embedding, after attention, inside the MLP and after it;
+the peers' dropout of attention weights is taken out, since ours has none.
 """
 
 import importlib.util
@@ -103,7 +103,7 @@ PACKAGES = {"vit-pytorch": "vit_pytorch", "transformers": "transformers"}
 
 
 def missing() -> list[str]:
-    """The peers that are not installed: pip install --no-deps vit-pytorch einops; transformers is in '.[slow]'."""
+    """The peers that are not installed; transformers is in the extra `slow`."""
     return [name for name, package in PACKAGES.items() if importlib.util.find_spec(package) is None]
 
 

@@ -1,18 +1,20 @@
 """The training step that `train` really takes, against vit-pytorch, transformers and torch's own encoder.
 
     pip install --no-deps vit-pytorch einops
-    python -m benchmarks.train_step             every case, about an hour on two idle cores, writes the results
+    python -m benchmarks.train_step             every case, about an hour on idle cores, writes the results
     python -m benchmarks.train_step --quick     one tiny case on any machine, writes nothing
     python -m benchmarks.train_step --only mnist,32
 
-Ours is `loop.step`: batch assembly, augmentation, schedule, clipping and metrics included, which the peers do not do;
-`bare` is our network's forward, backward and optimiser alone. Peers run eagerly with the default optimiser, as people use
-them, and compiled with the fused one. All live in one process and take turns; ratios are medians over paired blocks with
-an interval of 95 %. The time to compile is left out and stated. The share of the matmul peak is the step's arithmetic
-(three forward passes) over what one large product reaches in the same process.
+Ours is `loop.step`: batch assembly, augmentation, schedule, clipping and metrics included, which the peers do
+not do; `bare` is our network's forward, backward and optimiser alone. Peers run eagerly with the default
+optimiser, as people use them, and compiled with the fused one. All live in one process and take turns; ratios
+are medians over paired blocks with an interval of 95 %. The time to compile is left out and stated. The share
+of the matmul peak is the step's arithmetic (three forward passes) over what one large product reaches in the
+same process.
 
-Fails if, without dropout and against the best compiled peer, a step is less than 1.7 times as fast with 64 dimensions per
-head, 1.4 times with 8, 1.0 times for `cifar` and ViT-Ti/16, or if `loop.step` takes more than 5 % longer than `bare`."""
+Fails if, without dropout and against the best compiled peer, a step is less than 1.7 times as fast with 64
+dimensions per head, 1.4 times with 8, 1.0 times for `cifar` and ViT-Ti/16, or if `loop.step` takes more than
+5 % longer than `bare`."""
 
 import argparse
 import subprocess
@@ -211,7 +213,7 @@ def measure(case: Case, options: argparse.Namespace) -> list[dict[str, Any]]:
             }
         )
         print(
-            f"{case.name:<36} {name:<24} {rows[-1]['ms']:>9} ms  ours x{median:.2f} ({low:.2f} to {high:.2f})",
+            f"{case.name:<36} {name:<22} {rows[-1]['ms']:>8} ms ours x{median:.2f} ({low:.2f} to {high:.2f})",
             flush=True,
         )
     return rows

@@ -1,4 +1,4 @@
-"""Contestants that take turns in one process, block by block, so that a change of the machine meets all of them."""
+"""Contestants that take turns in one process, so that a change of the machine meets all of them."""
 
 import statistics
 import time
@@ -26,8 +26,8 @@ def seconds(contestants: Mapping[str, Contestant], blocks: int, length: int) -> 
 def ratio(slow: Sequence[float], fast: Sequence[float]) -> tuple[float, float, float]:
     """How many times as fast: the median over blocks, and an interval that holds it with at least 95 %.
 
-    Blocks are paired. The interval is between two order statistics: that the median of all blocks is below the
-    k-th smallest of n happens with the probability of fewer than k heads in n throws.
+    Blocks are paired. The interval is between two order statistics: that the median of all blocks is below
+    the k-th smallest of n happens with the probability of fewer than k heads in n throws.
 
     >>> ratio([2.0] * 10, [1.0] * 10)
     (2.0, 2.0, 2.0)

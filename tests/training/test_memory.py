@@ -1,4 +1,4 @@
-"""Memory of a training: the device, the checkpoint's copy and the best weights count; recomputing keeps less."""
+"""Memory of a training: the device, the checkpoint's copy and the best weights count."""
 
 import pytest
 import torch

@@ -37,8 +37,9 @@ def test_the_warm_up_that_is_told_is_the_one_that_is_taken() -> None:
 
 
 def test_after_the_epochs_of_the_cosine_a_small_rate_is_left() -> None:
-    """A run of 2 epochs of 10 steps that is extended to 4 keeps its schedule, then stays at 1 % of the peak."""
-    short, longer = Recipe(epochs=2, batch=10, warmup=5), Recipe(epochs=4, batch=10, warmup=5, cosine_epochs=2)
+    """2 epochs of 10 steps that are extended to 4 keep their schedule, then stay at 1 % of the peak."""
+    short = Recipe(epochs=2, batch=10, warmup=5)
+    longer = short.model_copy(update={"epochs": 4, "cosine_epochs": 2})
     assert short.warmup_steps(100) == longer.warmup_steps(100) == 5
     rates = [longer.rate(step, 100) for step in range(1, 41)]
     assert rates[:20] == [short.rate(step, 100) for step in range(1, 21)]

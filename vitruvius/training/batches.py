@@ -1,6 +1,7 @@
 """Batches of a split held in memory: order, normalisation, augmentation. There are no loader processes.
 
-On a GPU, images that fit stay there as bytes (`placed`); others are copied from pinned memory, one batch ahead.
+On a GPU, images that fit stay there as bytes (`placed`); others are copied from pinned memory, one batch
+ahead.
 """
 
 from collections.abc import Iterable
@@ -53,7 +54,7 @@ class Batches:
         return Batch(self.normalised(x), y)
 
     def placed(self) -> "Batches":
-        """Return the same batches with images, labels, mean and deviation on their device if they fit there."""
+        """Return the same batches with their tensors on the device; images only if they fit there."""
         if self.device.type == "cpu":
             return self
         scaled = replace(self, mean=self.mean.to(self.device), std=self.std.to(self.device), ahead={})

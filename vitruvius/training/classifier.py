@@ -50,7 +50,8 @@ def decided(settings: S, data: Dataset, arch: Arch, alone: bool = False) -> S:
     precision = device.choose_precision(settings.precision, where)
     work = cost.cost(arch).macs * settings.batch * settings.total_steps(len(data.train))
     recomputes = settings.compile == "auto" and settings.save_memory  # a compiler decides itself what to keep
-    compiles = device.should_compile(settings.compile, work, settings.time_limit) and not (alone or recomputes)
+    pays = device.should_compile(settings.compile, work, settings.time_limit)
+    compiles = pays and not alone and not recomputes
     workers = _workers(settings, arch, work, where, alone)
     processes = max(workers, distributed.world_size())
     part = -(-settings.batch // (settings.accumulate * processes))
@@ -86,11 +87,11 @@ def describe(settings: ClassifierSettings, data: Dataset, arch: Arch) -> Iterato
     yield from init.notes(settings, data, arch)
     if settings.workers > 1:
         yield Note(
-            text=f"{settings.workers} processes share each batch: results depend on their number, as on threads"
+            text=f"{settings.workers} processes share each batch; bits depend on their number, as on threads"
         )
     if settings.device not in ("auto", "cpu"):
         yield Note(
-            text=f"{settings.device}: {device.NOT_IDENTICAL}, a run that is repeated or resumed differs in bits"
+            text=f"{settings.device}: {device.NOT_IDENTICAL}, repeated or resumed the run differs in bits"
         )
     if settings.compile == "off" and device.compiler() is None:
         yield Note(text="no C++ compiler found: training runs without torch.compile")

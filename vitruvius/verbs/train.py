@@ -56,10 +56,12 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         if not folder.is_new:
             _refuse_to_watch_another_way(config, folder)
             now = classifier.decided(config, data, arch, alone=config.doctor)
-            config = now.model_copy(update={"device": config.device})  # checkpoints of older versions say auto
+            # Checkpoints of older versions say auto.
+            config = now.model_copy(update={"device": config.device})
         if distributed.rank() == 0:
             folder.write_config(config)
         where = device.choose_device(config.device)
+        stack.enter_context(device.threads(0))  # the caller gets its own number of threads back
         threads = device.set_threads(config.threads, config.workers)
         job = classifier.job(config, data, arch, where)
         job.stop, job.started = stop, started
