@@ -274,6 +274,7 @@ def test_out_of_time_in_the_last_step_of_an_epoch_leaves_its_evaluation_to_the_r
     (expected,) = [record for record in loop.run(whole) if isinstance(record, Epoch)]
     assert not [record for record in loop.run(cut) if isinstance(record, Epoch)]
     assert (cut.cursor.epoch, cut.cursor.position) == (0, 50)
+    cut.optimiser.param_groups[0]["lr"] = 0.5  # as after a new start, in which no step sets it
     (found,) = [record for record in loop.run(cut) if isinstance(record, Epoch)]
     assert found.model_copy(update={"timing": expected.timing}) == expected
 
@@ -304,6 +305,7 @@ def test_the_next_batch_is_copied_ahead_and_used_once(monkeypatch: pytest.Monkey
     monkeypatch.setattr(Batches, "_taken", take)
     monkeypatch.setattr(Batches, "normalised", lambda self, x: x)
     batches = Batches(x, y, device=torch.device("cuda"))
+    assert batches.is_copied
     batches.prefetch([torch.arange(4), torch.arange(4, 8)])
     assert taken == [[0, 1, 2, 3], [4, 5, 6, 7]]
     assert len(computing.waited) == 1
@@ -317,8 +319,7 @@ def test_the_next_batch_is_copied_ahead_and_used_once(monkeypatch: pytest.Monkey
 
 def test_a_cpu_copies_nothing_ahead() -> None:
     batches = Batches(*data())
-    batches.prefetch([torch.arange(4)])
-    assert not batches.ahead
+    assert not batches.is_copied
     assert batches.placed() is batches
 
 

@@ -62,10 +62,13 @@ class Batches:
             return scaled
         return replace(scaled, x=self.x.to(self.device), y=None if self.y is None else self.y.to(self.device))
 
+    @property
+    def is_copied(self) -> bool:
+        """Whether every batch is copied to a GPU, which should begin one batch ahead."""
+        return self.device.type == "cuda" and self.x.device.type != "cuda"
+
     def prefetch(self, parts: Iterable[Tensor]) -> None:
         """Begin to copy these samples to the device, so that it does not wait for them in the next step."""
-        if self.device.type != "cuda" or self.x.device.type == "cuda":
-            return
         computing, copying = torch.cuda.current_stream(self.device), torch.cuda.Stream(self.device)
         self.ahead.clear()
         with torch.cuda.stream(copying):

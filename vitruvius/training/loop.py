@@ -11,7 +11,7 @@ steps, at checkpoints and at the end of an epoch, before anything is saved. On a
 import math
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -111,36 +111,13 @@ class Job:
 
 def run(job: Job) -> Iterator[Record]:
     """Train from the cursor to the last step, or to a pause; yield progress and epoch records."""
-    recipe, cursor = job.recipe, job.cursor
-    total = recipe.total_steps(len(job.train))
-    epochs = math.ceil(total / math.ceil(len(job.train) / recipe.batch))
-    first_step, started = cursor.step, time.perf_counter() - cursor.seconds
+    cursor, first_step = job.cursor, job.cursor.step
+    started = time.perf_counter() - cursor.seconds
     while not job.is_finished and not job.is_paused:
-        epoch_started = time.perf_counter()
-        first = cursor.position
-        order = job.train.order(cursor.epoch)
-        for begin in range(cursor.position, len(order), recipe.batch):
-            if cursor.step == total:
-                break
-            step(job, order[begin : begin + recipe.batch])
-            job.train.prefetch(_parts(recipe, order[begin + recipe.batch : begin + 2 * recipe.batch])[0])
-            cursor.seconds = time.perf_counter() - started
-            requests = _requests(job)
-            if requests.stop:
-                _save(job)
-                number = job.stop.signal or signal.SIGTERM
-                raise Interrupted(f"stopped after step {cursor.step}; the state is saved", number)
-            if requests.late:
-                _save(job)
-                yield _out_of_time(cursor)
-                return
-            if job.is_paused:
-                _save(job)
-                break
-            if cursor.step % recipe.checkpoint == 0 and cursor.position < len(order) and cursor.step < total:
-                _save(job)
-            label = f"epoch {cursor.epoch + 1}/{epochs}"
-            yield Progress(done=cursor.position, total=len(order), label=label)
+        epoch_started, first = time.perf_counter(), cursor.position
+        if (yield from _rest_of_epoch(job, started)):
+            yield _out_of_time(cursor)
+            return
         if job.is_paused:
             break
         _read(job)
@@ -154,6 +131,32 @@ def run(job: Job) -> Iterator[Record]:
     if job.is_paused and len(job.validation):
         val_loss, val_accuracy = evaluate(job, job.validation)
         yield Paused(step=cursor.step, val_loss=val_loss, val_accuracy=val_accuracy)
+
+
+def _rest_of_epoch(job: Job, started: float) -> Generator[Record, None, bool]:
+    """Take steps to the end of the epoch, to a pause or to the time limit; return whether time is over."""
+    recipe, cursor, order = job.recipe, job.cursor, job.train.order(job.cursor.epoch)
+    total = recipe.total_steps(len(order))
+    label = f"epoch {cursor.epoch + 1}/{math.ceil(total / math.ceil(len(order) / recipe.batch))}"
+    for begin in range(cursor.position, len(order), recipe.batch):
+        if cursor.step == total:
+            break
+        step(job, order[begin : begin + recipe.batch])
+        if job.train.is_copied:
+            job.train.prefetch(_parts(recipe, order[begin + recipe.batch : begin + 2 * recipe.batch])[0])
+        cursor.seconds = time.perf_counter() - started
+        requests = _requests(job)
+        if requests.stop or requests.late or job.is_paused:
+            _save(job)
+        if requests.stop:
+            number = job.stop.signal or signal.SIGTERM
+            raise Interrupted(f"stopped after step {cursor.step}; the state is saved", number)
+        if requests.late or job.is_paused:
+            return requests.late
+        if cursor.step % recipe.checkpoint == 0 and cursor.position < len(order) and cursor.step < total:
+            _save(job)
+        yield Progress(done=cursor.position, total=len(order), label=label)
+    return False
 
 
 def step(job: Job, sample_B: Tensor) -> None:
@@ -318,7 +321,7 @@ def _close_epoch(job: Job, timing: Timing) -> Epoch:
         train_accuracy=None if job.train.y is None else cursor.correct / seen,
         val_loss=val_loss,
         val_accuracy=val_accuracy,
-        lr=job.optimiser.param_groups[0]["lr"],
+        lr=job.recipe.rate(cursor.step, len(job.train)),
         grad_norm=cursor.norm / steps,
         timing=timing,
     )
