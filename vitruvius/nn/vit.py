@@ -115,6 +115,17 @@ class ViT(nn.Module):
         pooled_BD = x_BND[:, 0] if self.arch.pooling == "cls" else x_BND[:, first:].mean(1)
         return pooled_BD if self.arch.final_norm == "tokens" else self.norm(pooled_BD)
 
+    def freeze(self, layers: int) -> None:
+        """Keep the weights of the embedding and of the first layers as they are; 0 freezes nothing."""
+        if not layers:
+            return
+        self.patch_map.requires_grad_(False)
+        for token in (self.class_token, self.positions):
+            if isinstance(token, nn.Parameter):
+                token.requires_grad_(False)
+        for layer in self.layers[:layers]:
+            layer.requires_grad_(False)
+
     def set_drop_path(self, rate: float) -> None:
         """Let training samples skip halves of layers: never in the first, with this probability in the last.
 

@@ -1,6 +1,6 @@
 """Checkpoints: the whole state of a training in two files, verified by SHA-256; the last two are kept.
 
-`state/<step>.safetensors` holds weights, best weights, optimiser and RNG state; `state/<step>.json`, written
+`state/<step>.safetensors` holds weights, best and averaged weights, optimiser and RNG state; `state/<step>.json`, written
 last, holds the cursor, the checksum, and what the files beside it must be. A pair that does not verify is
 skipped. There is no pickle anywhere.
 """
@@ -41,6 +41,7 @@ def write(folder: Path, job: Job, best: dict[str, Tensor], beside: Beside | None
     tensors = {
         **{f"model.{name}": value for name, value in distributed.unwrap(job.model).state_dict().items()},
         **{f"best.{name}": value for name, value in best.items()},
+        **{f"average.{name}": value for name, value in (job.average.weights if job.average else {}).items()},
         **{f"optimiser.{name}": value for name, value in _optimiser_tensors(job.optimiser).items()},
         **{f"rng.{index}": value for index, value in enumerate(rng)},
     }
@@ -105,11 +106,14 @@ def _verified(description: Path) -> tuple[Checkpoint, dict[str, Tensor]]:
 
 
 def _restore(job: Job, cursor: Cursor, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    groups: dict[str, dict[str, Tensor]] = {"model": {}, "best": {}, "optimiser": {}, "rng": {}}
+    names = ("model", "best", "average", "optimiser", "rng")
+    groups: dict[str, dict[str, Tensor]] = {name: {} for name in names}
     for name, value in tensors.items():
         group, _, rest = name.partition(".")
         groups[group][rest] = value
     distributed.unwrap(job.model).load_state_dict(groups["model"])
+    if job.average is not None:
+        job.average.load(groups["average"])
     _fill_optimiser(job.optimiser, groups["optimiser"])
     torch.set_rng_state(groups["rng"][str(distributed.rank())])
     if "cuda" in groups["rng"] and torch.cuda.is_available():

@@ -13,7 +13,7 @@ from vitruvius.core import files
 from vitruvius.core.runs import RunFolder
 from vitruvius.datasets import Dataset
 from vitruvius.training.batches import batches_of
-from vitruvius.training.loop import EVALUATION_BATCH, Job
+from vitruvius.training.loop import EVALUATION_BATCH, Job, has_ended
 from vitruvius.training.results import Reading, Readings, Result, TestScore
 
 
@@ -23,7 +23,7 @@ def read_test(folder: RunFolder, job: Job, data: Dataset) -> Readings:
     The last reading of a run that has ended is that of its weights, unless there are no test images.
     """
     known, weights = _readings(folder), files.sha256(folder.path("model.safetensors"))
-    if job.cursor.epoch < job.recipe.epochs or not len(data.test):
+    if not has_ended(job) or not len(data.test):
         return known
     if known.of(weights) is None:
         reading = Reading(epochs=job.cursor.epoch, weights=weights, score=measure(job, data))

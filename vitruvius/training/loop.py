@@ -9,6 +9,7 @@ import math
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -20,6 +21,7 @@ from vitruvius.core.records import Note, Progress, Record
 from vitruvius.core.signals import StopRequest
 from vitruvius.objectives import Batch, Loss
 from vitruvius.training import distributed, seeds
+from vitruvius.training.average import Average
 from vitruvius.training.batches import Batches
 from vitruvius.training.recipe import Recipe, learning_rate
 from vitruvius.training.results import Epoch, Timing
@@ -62,6 +64,8 @@ class Job:
     save: Callable[["Job"], None] = lambda job: None
     keep_best: Callable[["Job"], None] = lambda job: None
     stop: StopRequest = field(default_factory=StopRequest)
+    average: Average | None = None  # of the weights; if there is one, it is evaluated and kept
+    patience: int = 0  # epochs without a better one after which the training ends; 0: never
 
     @cached_property
     def parameters(self) -> list[Tensor]:
@@ -74,7 +78,7 @@ def run(job: Job) -> Iterator[Record]:
     recipe, cursor = job.recipe, job.cursor
     earlier = cursor.seconds  # of the starts before this one, which the time limit does not count
     started = time.perf_counter() - earlier
-    while cursor.epoch < recipe.epochs:
+    while not has_ended(job):
         epoch_started = time.perf_counter()
         first = cursor.position
         order = job.train.order(cursor.epoch)
@@ -101,6 +105,21 @@ def run(job: Job) -> Iterator[Record]:
         speed = (cursor.position - first) / seconds
         yield _close_epoch(job, Timing(seconds=seconds, images_per_second=speed))
         job.save(job)
+    if cursor.epoch < recipe.epochs:
+        found = f"no epoch after epoch {cursor.best_epoch} was better on the validation images"
+        yield Note(text=f"stopped early after {cursor.epoch} epochs (--patience {job.patience}): {found}")
+
+
+def has_ended(job: Job) -> bool:
+    """Whether a training is at its planned end: the last epoch, or the end of its patience."""
+    cursor = job.cursor
+    waited = cursor.epoch - cursor.best_epoch
+    return cursor.epoch >= job.recipe.epochs or (job.patience > 0 and waited >= job.patience)
+
+
+def kept_weights(job: Job) -> dict[str, Tensor]:
+    """Return the weights that are the model: the average of all steps if there is one, else the last."""
+    return distributed.unwrap(job.model).state_dict() if job.average is None else job.average.weights
 
 
 def step(job: Job, sample_B: Tensor) -> None:
@@ -110,7 +129,7 @@ def step(job: Job, sample_B: Tensor) -> None:
     total = recipe.epochs * steps_per_epoch if recipe.schedule == "cosine" else None
     rate = learning_rate(cursor.step + 1, recipe.lr, recipe.warmup, total)
     for group in job.optimiser.param_groups:
-        group["lr"] = rate
+        group["lr"] = rate * group.get("lr_factor", 1.0)  # layers may learn more slowly than the head
     loss, correct = _backward(job, sample_B)
     norm = _clip(job.parameters, recipe.clip)
     if not math.isfinite(loss) or not math.isfinite(norm):
@@ -123,6 +142,8 @@ def step(job: Job, sample_B: Tensor) -> None:
     job.optimiser.step()
     job.optimiser.zero_grad(set_to_none=True)
     cursor.step += 1
+    if job.average is not None:
+        job.average.update(distributed.unwrap(job.model), cursor.step)
     cursor.position += len(sample_B)
     cursor.loss += loss * len(sample_B)
     cursor.correct += correct
@@ -185,7 +206,9 @@ def _close_epoch(job: Job, timing: Timing) -> Epoch:
     cursor, seen = job.cursor, max(1, job.cursor.position)
     val_loss, val_accuracy = None, None
     if len(job.validation):
-        val_loss, val_accuracy = evaluate(job.measure, job.model, job.validation)
+        model = distributed.unwrap(job.model)
+        with nullcontext() if job.average is None else job.average.applied(model):
+            val_loss, val_accuracy = evaluate(job.measure, job.model, job.validation)
     steps = max(1, math.ceil(seen / job.recipe.batch))
     record = Epoch(
         epoch=cursor.epoch + 1,
@@ -193,7 +216,7 @@ def _close_epoch(job: Job, timing: Timing) -> Epoch:
         train_accuracy=None if job.train.y is None else cursor.correct / seen,
         val_loss=val_loss,
         val_accuracy=val_accuracy,
-        lr=job.optimiser.param_groups[0]["lr"],
+        lr=max(group["lr"] for group in job.optimiser.param_groups),
         grad_norm=cursor.norm / steps,
         timing=timing,
     )

@@ -72,11 +72,40 @@ class Augment(Part):
     """Random square crops of 1 - crop to 1 of the side, scaled back."""
     flip: bool = False
     """Random left-right flips."""
+    randaugment: Annotated[float, Field(ge=0, le=10)] = 0.0
+    """Two random operations (rotate, shear, colour, contrast, ...) of this magnitude; 0 = none."""
+    erase: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Probability with which a random box of an image is replaced by noise."""
 
     @property
     def augments(self) -> bool:
         """Whether any image is changed at all."""
-        return bool(self.shift or self.crop or self.flip)
+        return bool(self.shift or self.crop or self.flip or self.randaugment or self.erase)
+
+
+class Mixing(Part):
+    """How training images are mixed with one another."""
+
+    group: ClassVar[str] = "augmentation"
+    mixup: Annotated[float, Field(ge=0, le=10)] = 0.0
+    """Blend images and labels in a share drawn from Beta(X, X); 0 = never."""
+    cutmix: Annotated[float, Field(ge=0, le=10)] = 0.0
+    """Paste a box of another image, its share drawn from Beta(X, X); with --mixup a coin decides."""
+
+    @property
+    def mixes(self) -> bool:
+        """Whether any images are mixed."""
+        return bool(self.mixup or self.cutmix)
+
+
+class Sampling(Part):
+    """Which training samples an epoch consists of."""
+
+    group: ClassVar[str] = "augmentation"
+    repeat: Annotated[int, Field(ge=1, le=64)] = 1
+    """Copies of an image in a batch, each augmented differently; an epoch then sees fewer images."""
+    balance: Literal["none", "weights", "sampling"] = "none"
+    """Classes of unequal size: weights in the loss, or each class drawn equally often."""
 
 
 class Threads(Part):
@@ -105,13 +134,48 @@ class Compilation(Compute):
     """torch.compile; auto: where it saves time within the run and a C++ compiler is found."""
 
 
-class ClassifierSettings(DataChoice, ArchChoice, Recipe, Augment, Compilation):
+class Regularisation(Part):
+    """What keeps a classifier from learning its training images by heart."""
+
+    group: ClassVar[str] = "recipe"
+    label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """Fraction of each label that is spread evenly over all classes."""
+    drop_path: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """Probability with which a sample skips a half of the last layer; less in the layers before it."""
+    ema: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """Decay of the moving average of the weights, which then is evaluated and kept; 0 = none."""
+    patience: Annotated[int, Field(ge=0)] = 0
+    """End when the validation accuracy has not risen for so many epochs; 0 = never."""
+
+
+class Teaching(Part):
+    """The run whose predictions a classifier learns beside the labels."""
+
+    group: ClassVar[str] = "recipe"
+    teacher: str | None = None
+    """Learn from the predictions of this run too (knowledge distillation)."""
+    teacher_share: Annotated[float, Field(ge=0, le=1)] = 0.5
+    """Share of the loss that the teacher's predictions have; the labels have the rest."""
+    temperature: Annotated[float, Field(gt=0, le=100)] = 2.0
+    """By what the scores of teacher and network are divided before they are compared."""
+
+
+class ClassifierSettings(
+    DataChoice, ArchChoice, Recipe, Regularisation, Teaching, Augment, Mixing, Sampling, Compilation
+):
     """Everything that training a classifier needs to know."""
 
     group: ClassVar[str] = "recipe"
+    recipe: Literal["plain", "small-data", "deit", "finetune", "auto"] | None = None
+    """Settings that belong together (docs/recipes.md), which single options override; default: auto for
+    folders of images, plain for the built-in data sets."""
+    lr: LearningRate | Literal["auto"] = 1e-3  # type: ignore[assignment]
+    """Peak learning rate; auto: found by a range test of 100 steps."""
     shift: Annotated[int, Field(ge=0, le=64)] = 2
-    label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    """Fraction of each label that is spread evenly over all classes."""
+    layer_decay: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """Learning rate of each layer over that of the layer above it."""
+    freeze: Annotated[int, Field(ge=0)] = 0
+    """Keep the weights of the embedding and of so many layers as they are."""
     init: str | None = None
     """Start from the weights of this run, .safetensors file or folder of transformers or timm; the folder's
     network is taken unless --arch names one. Masked pretraining trains the patches and not the class token:
