@@ -20,6 +20,8 @@ BatchSize = Annotated[int, Field(ge=1, le=2**20)]
 LearningRate = Annotated[float, Field(gt=0, le=100)]
 Steps = Annotated[int, Field(ge=0)]
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
+Shift = Annotated[int | float, Field(ge=0, le=64)]
+"""A fraction of the side below 1, whole pixels from 1 on."""
 
 
 class Recipe(Part):
@@ -66,8 +68,8 @@ class Augment(Part):
     """What may happen at random to a training image."""
 
     group: ClassVar[str] = "augmentation"
-    shift: Annotated[int, Field(ge=0, le=64)] = 0
-    """Random shifts of up to so many pixels in each direction, zeros moving in."""
+    shift: Shift = 0
+    """Random shifts in each direction, zeros moving in: up to this fraction of the side, or pixels from 1 on."""
     crop: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Random square crops of 1 - crop to 1 of the side, scaled back."""
     flip: bool = False
@@ -77,6 +79,15 @@ class Augment(Part):
     def augments(self) -> bool:
         """Whether any image is changed at all."""
         return bool(self.shift or self.crop or self.flip)
+
+    def on(self, side: int) -> "Augment":
+        """Return the augmentation of images of this side, its shift in whole pixels.
+
+        >>> [Augment(shift=0.08).on(side).shift for side in (8, 28, 64)], Augment(shift=3).on(8).shift
+        ([0, 2, 5], 3)
+        """
+        shift = math.floor(self.shift * side) if self.shift < 1 else math.floor(self.shift)
+        return Augment(shift=shift, crop=self.crop, flip=self.flip)
 
 
 class Threads(Part):
@@ -109,7 +120,7 @@ class ClassifierSettings(DataChoice, ArchChoice, Recipe, Augment, Compilation):
     """Everything that training a classifier needs to know."""
 
     group: ClassVar[str] = "recipe"
-    shift: Annotated[int, Field(ge=0, le=64)] = 2
+    shift: Shift = 0.08
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Fraction of each label that is spread evenly over all classes."""
     init: str | None = None
