@@ -35,9 +35,10 @@ class Draws(NamedTuple):
 
 @lru_cache(maxsize=1)
 def draw(seed: int, epoch: int, samples: int, augment: Augment) -> Draws:
-    """Draw the random numbers of an epoch for all samples."""
+    """Draw the random numbers of an epoch for all samples; the shift is in whole pixels (`Augment.on`)."""
     source = seeds.generator(seed, "augment", epoch)
-    shift = torch.randint(-augment.shift, augment.shift + 1, (samples, 2), generator=source)
+    pixels = int(augment.shift)
+    shift = torch.randint(-pixels, pixels + 1, (samples, 2), generator=source)
     crop = torch.rand(samples, 3, generator=source)
     draws = Draws(shift, crop, torch.rand(samples, generator=source) < 0.5)
     if augment.randaugment:
@@ -56,7 +57,8 @@ def apply(x_BCHW: Tensor, sample_B: Tensor, draws: Draws, augment: Augment) -> T
     if augment.flip:
         x_BCHW = torch.where(draws.flip[sample_B, None, None, None], x_BCHW.flip(3), x_BCHW)
     if augment.shift:
-        x_BCHW = _shifted(x_BCHW, draws.shift[sample_B] + augment.shift, augment.shift)
+        pixels = int(augment.shift)
+        x_BCHW = _shifted(x_BCHW, draws.shift[sample_B] + pixels, pixels)
     if augment.crop:
         x_BCHW = _cropped(x_BCHW, draws.crop[sample_B], augment.crop)
     if augment.randaugment:

@@ -71,7 +71,7 @@ def job(settings: ClassifierSettings, data: Dataset, arch: Arch, where: torch.de
             return measure(forward, batch, generator)
 
     torch.manual_seed(settings.seed + distributed.rank())
-    augment = Augment(shift=settings.shift, crop=settings.crop, flip=settings.flip)
+    augment = Augment(shift=settings.shift, crop=settings.crop, flip=settings.flip).on(data.shape[-1])
     tensors: dict[str, Any] = {"dtype": dtype, "device": where}
     return Job(
         model=model,

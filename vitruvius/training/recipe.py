@@ -20,6 +20,8 @@ BatchSize = Annotated[int, Field(ge=1, le=2**20)]
 LearningRate = Annotated[float, Field(gt=0, le=100)]
 Steps = Annotated[int, Field(ge=0)]
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
+Shift = Annotated[int | float, Field(ge=0, le=64)]
+"""A fraction of the side below 1, whole pixels from 1 on."""
 
 
 class Recipe(Part):
@@ -66,8 +68,8 @@ class Augment(Part):
     """What may happen at random to a training image."""
 
     group: ClassVar[str] = "augmentation"
-    shift: Annotated[int, Field(ge=0, le=64)] = 0
-    """Random shifts of up to so many pixels in each direction, zeros moving in."""
+    shift: Shift = 0
+    """Random shifts in each direction, zeros moving in: up to this fraction of the side, or pixels from 1 on."""
     crop: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Random square crops of 1 - crop to 1 of the side, scaled back."""
     flip: bool = False
@@ -81,6 +83,16 @@ class Augment(Part):
     def augments(self) -> bool:
         """Whether any image is changed at all."""
         return bool(self.shift or self.crop or self.flip or self.randaugment or self.erase)
+
+    def on(self, side: int) -> "Augment":
+        """Return the augmentation of images of this side, its shift in whole pixels.
+
+        >>> [Augment(shift=0.08).on(side).shift for side in (8, 28, 64)], Augment(shift=3).on(8).shift
+        ([0, 2, 5], 3)
+        """
+        shift = math.floor(self.shift * side) if self.shift < 1 else math.floor(self.shift)
+        chosen = {name: getattr(self, name) for name in Augment.model_fields}
+        return Augment(**{**chosen, "shift": shift})
 
 
 class Mixing(Part):
@@ -171,7 +183,7 @@ class ClassifierSettings(
     folders of images, plain for the built-in data sets."""
     lr: LearningRate | Literal["auto"] = 1e-3  # type: ignore[assignment]
     """Peak learning rate; auto: found by a range test of 100 steps."""
-    shift: Annotated[int, Field(ge=0, le=64)] = 2
+    shift: Shift = 0.08
     layer_decay: Annotated[float, Field(gt=0, le=1)] = 1.0
     """Learning rate of each layer over that of the layer above it."""
     freeze: Annotated[int, Field(ge=0)] = 0
