@@ -111,7 +111,9 @@ def test_layer_scale_multiplies_what_each_half_adds() -> None:
     arch = Arch(image=8, patch=4, width=8, depth=1, heads=2, mlp=8)
     scaled, plain = build(arch.with_fields(layer_scale=0.25), seed=0).double(), build(arch, seed=0).double()
     weights = plain.state_dict()
-    assert all(torch.equal(value, weights[name]) for name, value in scaled.state_dict().items() if name in weights)
+    assert all(
+        torch.equal(value, weights[name]) for name, value in scaled.state_dict().items() if name in weights
+    )
     layer, other = scaled.layers[0], plain.layers[0]
     assert isinstance(layer, EncoderLayer)
     assert isinstance(other, EncoderLayer)

@@ -43,13 +43,14 @@ def classify(
         value = value + _cross_entropy(scores_BK, batch.other, others, label_smoothing, class_weights)
         label_B = where(batch.share >= 0.5, batch.y, batch.other)  # the one that is more visible
     if teacher is not None:
-        lesson = distillation(scores_BK, teacher(batch.x), temperature)
+        wanted_BK = teacher(batch.x)  # the network may have more classes than the data
+        lesson = distillation(scores_BK[:, : wanted_BK.shape[1]], wanted_BK, temperature)
         value = (1 - teacher_share) * value + teacher_share * lesson
     return Loss(value, (scores_BK.argmax(1) == label_B).sum())
 
 
 def distillation(scores_BK: Tensor, teacher_BK: Tensor, temperature: float) -> Tensor:
-    r"""Return $\frac{T^2}{B}\sum_b \mathrm{KL}(p'_b \Vert p_b)$ of softened probabilities (Hinton et al. 2015).
+    r"""Return $\frac{T^2}{B}\sum_b \mathrm{KL}(p'_b \Vert p_b)$ of softer probabilities (Hinton et al. 2015).
 
     $p = \mathrm{softmax}(s / T)$ of the student's scores, $p'$ of the teacher's; the factor keeps gradients
     of one size at every temperature.

@@ -17,7 +17,9 @@ WARMUP_FRACTION, LONGEST_WARMUP = 0.1, 1000
 SHIFT = 0.08
 CROPS = ((20_000, 0.2), (200_000, 0.1))
 """Below so many training images, random crops may cut off this fraction of the side."""
-SMALLEST_AUGMENTED_SIDE = 16  # a shift of one pixel moves a digit of 8 pixels by more than its strokes are wide
+SMALLEST_AUGMENTED_SIDE = (
+    16  # a shift of one pixel moves a digit of 8 pixels by more than its strokes are wide
+)
 
 
 class Facts(Strict):
@@ -72,9 +74,7 @@ def choose(facts: Facts, batch: int = 32) -> Choice:
         _augmentation(facts, shift, crop, flip),
         f"{epochs} epochs with a warm-up of {warmup:,} of {steps:,} steps",
     )
-    return Choice(
-        arch=arch, shift=shift, crop=crop, flip=flip, epochs=epochs, warmup=warmup, reasons=reasons
-    )
+    return Choice(arch=arch, shift=shift, crop=crop, flip=flip, epochs=epochs, warmup=warmup, reasons=reasons)
 
 
 def _augmentation(facts: Facts, shift: float, crop: float, flip: bool) -> str:

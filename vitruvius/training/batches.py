@@ -33,6 +33,10 @@ class Batches:
     dtype: torch.dtype = torch.float32
     device: torch.device = torch.device("cpu")
 
+    def __post_init__(self) -> None:
+        if self.augment.randaugment and self.x.dtype != torch.uint8:
+            raise UserError("--randaugment changes pictures: samples of numbers have no colours")
+
     def __len__(self) -> int:
         return len(self.x)
 

@@ -1,8 +1,8 @@
 """Checkpoints: the whole state of a training in two files, verified by SHA-256; the last two are kept.
 
-`state/<step>.safetensors` holds weights, best and averaged weights, optimiser and RNG state; `state/<step>.json`, written
-last, holds the cursor, the checksum, and what the files beside it must be. A pair that does not verify is
-skipped. There is no pickle anywhere.
+`state/<step>.safetensors` holds weights, best and averaged weights, optimiser and RNG state;
+`state/<step>.json`, written last, holds the cursor, the checksum, and what the files beside it must be. A
+pair that does not verify is skipped. There is no pickle anywhere.
 """
 
 import hashlib

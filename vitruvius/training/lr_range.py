@@ -1,26 +1,25 @@
 """The learning-rate range test (Smith 2017): train a copy with a rising rate, and choose below the best.
 
-The rate grows by a constant factor in every step, from 1e-6 to 1. The loss, smoothed, falls and then explodes;
-a tenth of the rate at which it is lowest is large and still safe. The training itself is left untouched.
+The rate grows by a constant factor in every step, from 1e-6 to 1. The loss, smoothed, falls and then
+explodes; a tenth of the rate at which it is lowest is large and still safe. The training is left untouched.
 """
 
 import copy
 import math
+import signal
 from dataclasses import replace
 
 import torch
 
 from vitruvius import optimisers
-from vitruvius.core.errors import WorkFailed
+from vitruvius.core.errors import Interrupted, WorkFailed
 from vitruvius.training import distributed, loop
 from vitruvius.training.loop import Cursor, Job
 from vitruvius.training.recipe import ClassifierSettings
-from vitruvius.training.results import RangeTest
+from vitruvius.training.results import RangeTest, smoothed
 
 STEPS = 100
 LOWEST, HIGHEST = 1e-6, 1.0
-SMOOTHING = 0.8
-"""Weight of the earlier losses in the smoothed one."""
 EXPLODED = 3.0
 """The test ends where the smoothed loss is above so many times its first value."""
 SAFE = 0.1
@@ -35,6 +34,9 @@ def measure(job: Job, settings: ClassifierSettings) -> RangeTest:
     batches = [order[begin : begin + settings.batch] for begin in range(0, len(order), settings.batch)]
     rates, losses = [], []
     for step in range(STEPS):
+        if distributed.any_rank(bool(job.stop)):
+            number = job.stop.signal or signal.SIGTERM
+            raise Interrupted("stopped in the range test of --lr auto; nothing is trained yet", number)
         rate = LOWEST * (HIGHEST / LOWEST) ** (step / (STEPS - 1))
         trial.recipe = trial.recipe.model_copy(update={"lr": rate})
         before, sample_B = trial.cursor.loss, batches[step % len(batches)]
@@ -61,19 +63,6 @@ def choose(rates: list[float], losses: list[float]) -> float:
     smooth = smoothed(losses)
     best = SAFE * rates[min(range(len(smooth)), key=smooth.__getitem__)]
     return round(best, 1 - math.floor(math.log10(best)))
-
-
-def smoothed(losses: list[float]) -> list[float]:
-    """Return exponential averages of the losses, without the bias of the first ones.
-
-    >>> [round(value, 3) for value in smoothed([1.0, 1.0, 4.0])]
-    [1.0, 1.0, 2.23]
-    """
-    found, total = [], 0.0
-    for count, loss in enumerate(losses, 1):
-        total = SMOOTHING * total + (1 - SMOOTHING) * loss
-        found.append(total / (1 - SMOOTHING**count))
-    return found
 
 
 def _copied(job: Job, settings: ClassifierSettings) -> Job:

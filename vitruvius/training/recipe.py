@@ -6,11 +6,12 @@ The learning rate rises linearly over the warm-up and then follows half a cosine
 """
 
 import math
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from vitruvius.arch import public_configs
+from vitruvius.arch import public_configs, tables
 from vitruvius.arch.choice import ArchChoice
 from vitruvius.core.config import Names, Part
 from vitruvius.datasets import DataChoice
@@ -69,7 +70,7 @@ class Augment(Part):
 
     group: ClassVar[str] = "augmentation"
     shift: Shift = 0
-    """Random shifts in each direction, zeros moving in: up to this fraction of the side, or pixels from 1 on."""
+    """Random shifts of up to this fraction of the side, or so many pixels from 1 on; zeros move in."""
     crop: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Random square crops of 1 - crop to 1 of the side, scaled back."""
     flip: bool = False
@@ -189,16 +190,22 @@ class ClassifierSettings(
     freeze: Annotated[int, Field(ge=0)] = 0
     """Keep the weights of the embedding and of so many layers as they are."""
     init: str | None = None
-    """Start from the weights of this run, .safetensors file or folder of transformers or timm; the folder's
-    network is taken unless --arch names one. Masked pretraining trains the patches and not the class token:
+    """Start from the weights of this run, .safetensors file or folder of transformers or timm; its network
+    is taken unless --arch names one. Masked pretraining trains the patches and not the class token:
     after it, --set pooling=mean may help."""
+
+    @classmethod
+    def read_older(cls, recorded: Mapping[str, Any]) -> dict[str, Any]:
+        """Older versions knew no recipes: what they left unsaid has its default."""
+        return {"recipe": "plain", **super().read_older(recorded)}
 
     @model_validator(mode="before")
     @classmethod
     def _network_of_the_checkpoint(cls, given: Any) -> Any:
-        """Take the network from the folder that `init` names, if it describes one and `arch` is left out."""
+        """Take the network from the run or folder that `init` names, if it describes one; not over `arch`."""
         if isinstance(given, dict) and given.get("init") and "arch" not in given:
-            folder = public_configs.find(str(given["init"]))
+            source = str(given["init"])
+            folder = public_configs.find(source) or tables.run_folder(source)
             return given if folder is None else {**given, "arch": str(folder)}
         return given
 

@@ -5,31 +5,38 @@ vitruvius train --epochs 1 --set depth=2
 vitruvius train --data fashion_mnist:mini --arch mnist-slim --name fashion
 vitruvius train --resume fashion --epochs 20
 vitruvius train --epochs 1 --optimiser lion --lr 0.0003
+vitruvius train --epochs 1 --arch fifty:n50 --recipe small-data --lr auto
 vitruvius train --epochs 1 --doctor
 """
 
+import shlex
 from collections.abc import Generator, Iterable, Iterator
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from vitruvius.arch import cost
 from vitruvius.checks import Finding
 from vitruvius.core import config, records, runs, signals
 from vitruvius.core.blocks import Block
 from vitruvius.core.config import Flags
-from vitruvius.core.errors import UserError, VitruviusError
+from vitruvius.core.errors import Interrupted, UserError, VitruviusError
 from vitruvius.doctor.results import Result as Diagnosis
 from vitruvius.training.recipe import ClassifierSettings
+from vitruvius.training.results import Epoch, epochs
 from vitruvius.training.results import Result as Result
-from vitruvius.training.results import epochs
+
+if TYPE_CHECKING:
+    from vitruvius.training.loop import Job
 
 
 class Config(config.RunConfig, ClassifierSettings):
     """What is trained, on what, and how."""
 
     takes: ClassVar[tuple[str, ...]] = (*config.RunConfig.takes, "allow_inexact")
-    changeable: ClassVar[tuple[str, ...]] = ("epochs", "time_limit", "doctor")
-    short = ("data", "arch", "set", "epochs", "batch", "lr", "optimiser", "init", "seed", "doctor")
+    changeable: ClassVar[tuple[str, ...]] = ("epochs", "time_limit", "patience", "log", "doctor")
+    short = ("data", "arch", "set", "recipe", "epochs", "batch", "lr", "init", "seed", "doctor")
     group: ClassVar[str] = "run"
+    log: config.Names = ()
+    """Where the numbers of each epoch go, too: tensorboard (event files), jsonl (metrics.jsonl)."""
     doctor: bool = False
     """Watch this training like `doctor run` a script; exit code 1 on a proven bug. Turns --compile off."""
 
@@ -45,11 +52,14 @@ class Watched(records.Record):
 
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Train, evaluate on the test images, write the run folder."""
-    from vitruvius.training import classifier, device, distributed, session
+    from vitruvius.training import classifier, device, distributed, session, sinks
 
     where = device.choose_device(config.device)
+    for name in config.log:
+        sinks.get(name)
     # What cannot be trained is refused before there is a run folder.
     prepared = classifier.prepare(config) if flags.resume is None else None
+    config = prepared.settings if prepared else config
     with (
         distributed.init(where),
         session.open_run("train", _alone_if_watched(config), flags) as (folder, recorded),
@@ -57,7 +67,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     ):
         config = recorded.model_copy(update={"doctor": config.doctor})
         _refuse_fewer_epochs(config, folder)
-        data, arch = prepared or classifier.prepare(config)
+        _, data, arch, reasons = prepared or classifier.prepare(config)
         threads = device.set_threads(config.threads)
         macs = cost.cost(arch).macs * len(data.train) * config.epochs
         precision = device.choose_precision(config.precision, where)
@@ -67,11 +77,14 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         job = classifier.job(config, data, arch, where)
         job.stop = stop
         machine = device.fingerprint(threads, distributed.world_size())
-        environment = runs.environment(**machine, data_sha256=data.sha256)
+        environment = runs.environment(**machine, **classifier.inputs(config, data))
+        yield from (records.Note(text=reason) for reason in reasons)
         yield from classifier.describe(config, data, arch)
+        if config.lr == "auto":
+            config = yield from _with_rate(config, job, folder)
         if config.doctor:
             yield records.Note(text="--doctor: this training is watched, and runs without torch.compile")
-        work = session.run_job(folder, job, environment, flags.allow_inexact)
+        work = _logged(session.run_job(folder, job, environment, flags.allow_inexact), config, folder, flags)
         findings: tuple[Finding, ...] = ()
         if config.doctor:
             findings = yield from _watched(work)
@@ -82,6 +95,38 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
             result = classifier.finish(folder, config, data, arch, job, inexact=inexact, findings=findings)
             folder.seal(environment)
             yield result
+
+
+def _with_rate(config: Config, job: "Job", folder: runs.RunFolder) -> Generator[records.Record, None, Config]:
+    """Find the learning rate by a range test and record it; its picture goes into the run folder."""
+    from vitruvius.training import distributed, lr_range, report
+
+    test = lr_range.measure(job, config)
+    config = config.model_copy(update={"lr": test.chosen})
+    job.recipe = config
+    if distributed.rank() == 0:
+        report.write_range_test(folder, test)
+        folder.write_config(config)
+    yield records.Note(text=f"--lr auto: {test.chosen:g}, by a range test of {len(test.rates)} steps")
+    return config
+
+
+def _logged(
+    work: Iterator[records.Record], config: Config, folder: runs.RunFolder, flags: Flags
+) -> Iterator[records.Record]:
+    """Pass the records of a training on, write its epochs to the sinks, and say how to resume if it stops."""
+    from vitruvius.training import distributed, sinks
+
+    try:
+        for record in work:
+            if isinstance(record, Epoch) and distributed.rank() == 0:
+                for name in config.log:
+                    sinks.get(name)(folder, epochs(folder.records()))
+            yield record
+    except Interrupted as error:
+        where = "" if flags.runs == Flags().runs else f" --runs {shlex.quote(flags.runs)}"
+        command = f"vitruvius train --resume {shlex.quote(folder.folder.name)}{where}"
+        raise Interrupted(f"{error}; `{command}` goes on", error.exit_code - 128) from None
 
 
 def _alone_if_watched(config: Config) -> Config:
