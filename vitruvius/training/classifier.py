@@ -73,7 +73,8 @@ def describe(settings: ClassifierSettings, data: Dataset, arch: Arch) -> Iterato
         yield Note(text=f"{data.name}: there is no test set, the result is the accuracy on validation images")
     fits = settings.warmup_steps(len(data.train))
     if fits < settings.warmup:
-        why = f"a warm-up of {settings.warmup:,} steps does not fit into {settings.steps(len(data.train)):,}"
+        total = settings.total_steps(len(data.train))
+        why = f"a warm-up of {settings.warmup:,} steps does not fit into {total:,}"
         yield Note(text=f"{why}: it takes {fits:,}, half of them", warning=True)
     yield from init.notes(settings, data, arch)
     if settings.freeze and not settings.init:

@@ -84,7 +84,7 @@ def notes(settings: ClassifierSettings, data: Dataset, arch: Arch) -> Iterator[N
         yield Note(text=f"--init {origin.name}: its head is kept, but was trained for {named}", warning=True)
     for text in layouts.adapt(origin.weights, arch).notes:
         yield Note(text=f"--init {origin.name}: {text}")
-    if data.mean and normalisation(settings.init)[0]:
+    if data.mean and _has_other_pixels(settings.init, data):
         text = "mean and standard deviation of the pixels are those of the checkpoint"
         yield Note(text=f"--init {origin.name}: {text}")
     for field in TOLD if origin.arch else ():
@@ -113,6 +113,13 @@ def normalisation(source: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
         return public_configs.read(folder)[-2:]
     about = _saved(_weight_file(source))
     return tuple(about.get("mean", ())), tuple(about.get("std", ()))
+
+
+def _has_other_pixels(source: str, data: Dataset) -> bool:
+    """Whether a checkpoint brings a normalisation of its own: that of other data, or of another library."""
+    if public_configs.find(source) is not None:
+        return bool(normalisation(source)[0])
+    return _saved(_weight_file(source)).get("data", data.name) != data.name
 
 
 def _saved(weights: Path) -> dict[str, Any]:

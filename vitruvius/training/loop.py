@@ -23,8 +23,8 @@ from vitruvius.objectives import Batch, Loss
 from vitruvius.training import distributed, seeds
 from vitruvius.training.average import Average
 from vitruvius.training.batches import Batches
-from vitruvius.training.recipe import Recipe, learning_rate
-from vitruvius.training.results import Epoch, Timing
+from vitruvius.training.recipe import Recipe
+from vitruvius.training.results import Epoch, Paused, Timing
 
 Measure = Callable[[nn.Module, Batch, torch.Generator | None], Loss]
 EVALUATION_BATCH = 500
@@ -66,19 +66,28 @@ class Job:
     stop: StopRequest = field(default_factory=StopRequest)
     average: Average | None = None  # of the weights; if there is one, it is evaluated and kept
     patience: int = 0  # epochs without a better one after which the training ends; 0: never
+    pause_at: int | None = None  # pause after so many steps in all, with the state saved
 
     @cached_property
     def parameters(self) -> list[Tensor]:
         """Return the parameters of the model; walking through its modules in every step takes long."""
         return list(self.model.parameters())
 
+    @property
+    def is_paused(self) -> bool:
+        """Whether the step is reached at which the training is to pause; its end is no pause."""
+        is_reached = self.pause_at is not None and self.cursor.step >= self.pause_at
+        return is_reached and self.cursor.step < self.recipe.total_steps(len(self.train))
+
 
 def run(job: Job) -> Iterator[Record]:
-    """Train from the cursor to the last epoch; yield progress and epoch records."""
+    """Train from the cursor to the last step, or to a pause; yield progress and epoch records."""
     recipe, cursor = job.recipe, job.cursor
+    total = recipe.total_steps(len(job.train))
+    epochs = math.ceil(total / math.ceil(len(job.train) / recipe.batch))
     earlier = cursor.seconds  # of the starts before this one, which the time limit does not count
     started = time.perf_counter() - earlier
-    while not has_ended(job):
+    while not has_ended(job) and not job.is_paused:
         epoch_started = time.perf_counter()
         first = cursor.position
         order = job.train.order(cursor.epoch)
@@ -89,7 +98,10 @@ def run(job: Job) -> Iterator[Record]:
                 job.save(job)
                 number = job.stop.signal or signal.SIGTERM
                 raise Interrupted(f"stopped after step {cursor.step}; the state is saved", number)
-            if cursor.position < len(order):
+            if job.is_paused:
+                job.save(job)
+                break
+            if cursor.position < len(order) and cursor.step < total:
                 limit = recipe.time_limit
                 out_of_time = limit is not None and cursor.seconds - earlier >= limit
                 if distributed.any_rank(out_of_time):
@@ -99,22 +111,29 @@ def run(job: Job) -> Iterator[Record]:
                     return
                 if cursor.step % recipe.checkpoint == 0:
                     job.save(job)
-            label = f"epoch {cursor.epoch + 1}/{recipe.epochs}"
+            label = f"epoch {cursor.epoch + 1}/{epochs}"
             yield Progress(done=cursor.position, total=len(order), label=label)
+            if cursor.step == total:
+                break
+        if job.is_paused:
+            break
         seconds = max(time.perf_counter() - epoch_started, 1e-9)
         speed = (cursor.position - first) / seconds
         yield _close_epoch(job, Timing(seconds=seconds, images_per_second=speed))
         job.save(job)
-    if cursor.epoch < recipe.epochs:
+    if job.is_paused and len(job.validation):
+        val_loss, val_accuracy = _validate(job)
+        yield Paused(step=cursor.step, val_loss=val_loss, val_accuracy=val_accuracy)
+    elif has_ended(job) and cursor.step < total:
         found = f"no epoch after epoch {cursor.best_epoch} was better on the validation images"
         yield Note(text=f"stopped early after {cursor.epoch} epochs (--patience {job.patience}): {found}")
 
 
 def has_ended(job: Job) -> bool:
-    """Whether a training is at its planned end: the last epoch, or the end of its patience."""
+    """Whether a training is at its planned end: the last step, or the end of its patience."""
     cursor = job.cursor
-    waited = cursor.epoch - cursor.best_epoch
-    return cursor.epoch >= job.recipe.epochs or (job.patience > 0 and waited >= job.patience)
+    is_patient = not job.patience or cursor.epoch - cursor.best_epoch < job.patience
+    return cursor.step >= job.recipe.total_steps(len(job.train)) or not is_patient
 
 
 def kept_weights(job: Job) -> dict[str, Tensor]:
@@ -125,9 +144,7 @@ def kept_weights(job: Job) -> dict[str, Tensor]:
 def step(job: Job, sample_B: Tensor) -> None:
     """Take one optimiser step on these samples, cut into parts whose gradients add up to the batch's."""
     recipe, cursor = job.recipe, job.cursor
-    steps_per_epoch = math.ceil(len(job.train) / recipe.batch)  # the last one may have fewer samples
-    total = recipe.epochs * steps_per_epoch if recipe.schedule == "cosine" else None
-    rate = learning_rate(cursor.step + 1, recipe.lr, recipe.warmup, total)
+    rate = recipe.rate(cursor.step + 1, len(job.train))
     for group in job.optimiser.param_groups:
         group["lr"] = rate * group.get("lr_factor", 1.0)  # layers may learn more slowly than the head
     loss, correct = _backward(job, sample_B)
@@ -161,6 +178,13 @@ def evaluate(measure: Measure, model: nn.Module, batches: Batches) -> tuple[floa
             correct += 0 if found.correct is None else int(found.correct)
     model.train()
     return loss / len(batches), None if batches.y is None else correct / len(batches)
+
+
+def _validate(job: Job) -> tuple[float, float | None]:
+    """Evaluate the weights that would be kept on the validation samples."""
+    model = distributed.unwrap(job.model)
+    with nullcontext() if job.average is None else job.average.applied(model):
+        return evaluate(job.measure, job.model, job.validation)
 
 
 def _backward(job: Job, sample_B: Tensor) -> tuple[float, int]:
@@ -206,9 +230,7 @@ def _close_epoch(job: Job, timing: Timing) -> Epoch:
     cursor, seen = job.cursor, max(1, job.cursor.position)
     val_loss, val_accuracy = None, None
     if len(job.validation):
-        model = distributed.unwrap(job.model)
-        with nullcontext() if job.average is None else job.average.applied(model):
-            val_loss, val_accuracy = evaluate(job.measure, job.model, job.validation)
+        val_loss, val_accuracy = _validate(job)
     steps = max(1, math.ceil(seen / job.recipe.batch))
     record = Epoch(
         epoch=cursor.epoch + 1,

@@ -2,7 +2,9 @@ r"""The settings of a training: recipe, augmentation, computing. No torch.
 
 The learning rate rises linearly over the warm-up and then follows half a cosine towards zero: step $t = 1
 \dots T$ has $\eta_t = \eta\,t/w$ for $t \le w$, then $\tfrac{\eta}{2}\big(1 +
-\cos(\pi\,\frac{t-1-w}{T-w})\big)$ (Loshchilov and Hutter 2017).
+\cos(\pi\,\frac{t-1-w}{T-w})\big)$ (Loshchilov and Hutter 2017). The trapezoid stays at $\eta$ and falls
+linearly over the last fifth of the steps: up to there, a training paused anywhere has followed the same rates
+as every other, so that paused trainings can be compared and continued (the cool-down of Zhai et al. 2022).
 """
 
 import math
@@ -23,6 +25,8 @@ Steps = Annotated[int, Field(ge=0)]
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
 Shift = Annotated[int | float, Field(ge=0, le=64)]
 """A fraction of the side below 1, whole pixels from 1 on."""
+FALLING = 1 / 5
+"""The share of the steps over which a trapezoid falls."""
 
 
 class Recipe(Part):
@@ -43,8 +47,8 @@ class Recipe(Part):
     """Peak learning rate."""
     warmup: Steps = 1000
     """Steps over which the learning rate rises to its peak; before a cosine at most half of all steps."""
-    schedule: Literal["cosine", "constant"] = "cosine"
-    """What the learning rate does after the warm-up."""
+    schedule: Literal["cosine", "constant", "trapezoid"] = "cosine"
+    """What the learning rate does after the warm-up; trapezoid: constant, then down over the last fifth."""
     weight_decay: Annotated[float, Field(ge=0, le=1)] = 0.05
     """Pull of the optimiser on the weight matrices towards zero."""
     clip: Annotated[float, Field(ge=0)] = 1.0
@@ -56,13 +60,22 @@ class Recipe(Part):
     time_limit: Annotated[float, Field(gt=0)] | None = None
     """Stop after so many seconds of this start, with the state saved."""
 
-    def steps(self, samples: int) -> int:
+    def total_steps(self, samples: int) -> int:
         """Return the optimiser steps of the whole training; the last one of an epoch may be smaller."""
         return self.epochs * math.ceil(samples / self.batch)
 
     def warmup_steps(self, samples: int) -> int:
-        """Return how many steps the warm-up really takes: before a cosine, at most half of all."""
-        return self.warmup if self.schedule == "constant" else min(self.warmup, self.steps(samples) // 2)
+        """Return how many steps the warm-up really takes: at most half of all, unless the rate stays."""
+        constant = self.schedule == "constant"
+        return self.warmup if constant else min(self.warmup, self.total_steps(samples) // 2)
+
+    def rate(self, step: int, samples: int) -> float:
+        """Return the learning rate of a step (from 1)."""
+        total = self.total_steps(samples)
+        if self.schedule == "trapezoid":
+            falling = min(1.0, (total - step + 1) / math.ceil(total * FALLING))
+            return falling * learning_rate(step, self.lr, self.warmup_steps(samples), None)
+        return learning_rate(step, self.lr, self.warmup, total if self.schedule == "cosine" else None)
 
 
 class Augment(Part):
@@ -189,6 +202,8 @@ class ClassifierSettings(
     """Learning rate of each layer over that of the layer above it."""
     freeze: Annotated[int, Field(ge=0)] = 0
     """Keep the weights of the embedding and of so many layers as they are."""
+    steps: Annotated[int, Field(ge=1)] | None = None
+    """Optimiser steps of the whole training, for short ones; default: those of --epochs."""
     init: str | None = None
     """Start from the weights of this run, .safetensors file or folder of transformers or timm; its network
     is taken unless --arch names one. Masked pretraining trains the patches and not the class token:
@@ -198,6 +213,10 @@ class ClassifierSettings(
     def read_older(cls, recorded: Mapping[str, Any]) -> dict[str, Any]:
         """Older versions knew no recipes: what they left unsaid has its default."""
         return {"recipe": "plain", **super().read_older(recorded)}
+
+    def total_steps(self, samples: int) -> int:
+        """Return the optimiser steps of the whole training: `steps`, or those of all epochs."""
+        return super().total_steps(samples) if self.steps is None else self.steps
 
     @model_validator(mode="before")
     @classmethod

@@ -75,6 +75,15 @@ def smoothed(losses: Sequence[float], weight: float = 0.8) -> list[float]:
     return found
 
 
+class Paused(records.Record):
+    """A training that pauses after a given number of steps: the validation set by the weights it has then."""
+
+    is_kept: ClassVar[bool] = False
+    step: int
+    val_loss: float
+    val_accuracy: float | None
+
+
 class TestScore(Strict):
     """Loss, accuracy and confusion counts of a classifier on the test images."""
 

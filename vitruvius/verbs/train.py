@@ -2,6 +2,7 @@
 
 vitruvius train
 vitruvius train --epochs 1 --set depth=2
+vitruvius train --steps 200 --warmup 50
 vitruvius train --data fashion_mnist:mini --arch mnist-slim --name fashion
 vitruvius train --resume fashion --epochs 20
 vitruvius train --epochs 1 --optimiser lion --lr 0.0003
@@ -10,21 +11,17 @@ vitruvius train --epochs 1 --doctor
 """
 
 import shlex
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from vitruvius.arch import cost
-from vitruvius.checks import Finding
 from vitruvius.core import config, records, runs, signals
-from vitruvius.core.blocks import Block
 from vitruvius.core.config import Flags
 from vitruvius.core.errors import Interrupted, UserError, VitruviusError
-from vitruvius.doctor.results import Result as Diagnosis
 from vitruvius.training.recipe import ClassifierSettings
-from vitruvius.training.results import Epoch, epochs
-from vitruvius.training.results import Result as Result
 
 if TYPE_CHECKING:
+    from vitruvius.checks import Finding
     from vitruvius.training.loop import Job
 
 
@@ -33,21 +30,12 @@ class Config(config.RunConfig, ClassifierSettings):
 
     takes: ClassVar[tuple[str, ...]] = (*config.RunConfig.takes, "allow_inexact")
     changeable: ClassVar[tuple[str, ...]] = ("epochs", "time_limit", "patience", "log", "doctor")
-    short = ("data", "arch", "set", "recipe", "epochs", "batch", "lr", "init", "seed", "doctor")
+    short = ("data", "arch", "set", "recipe", "epochs", "steps", "batch", "lr", "init", "seed", "doctor")
     group: ClassVar[str] = "run"
     log: config.Names = ()
     """Where the numbers of each epoch go, too: tensorboard (event files), jsonl (metrics.jsonl)."""
     doctor: bool = False
     """Watch this training like `doctor run` a script; exit code 1 on a proven bug. Turns --compile off."""
-
-
-class Watched(records.Record):
-    """How many checks looked at this training."""
-
-    result: Diagnosis
-
-    def view(self) -> Iterable[Block]:
-        return self.result.summary()
 
 
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
@@ -69,7 +57,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         _refuse_fewer_epochs(config, folder)
         _, data, arch, reasons = prepared or classifier.prepare(config)
         threads = device.set_threads(config.threads)
-        macs = cost.cost(arch).macs * len(data.train) * config.epochs
+        macs = cost.cost(arch).macs * config.batch * config.total_steps(len(data.train))
         precision = device.choose_precision(config.precision, where)
         config = config.model_copy(update={"compile": _compile(config, macs, folder), "precision": precision})
         if distributed.rank() == 0:
@@ -116,6 +104,7 @@ def _logged(
 ) -> Iterator[records.Record]:
     """Pass the records of a training on, write its epochs to the sinks, and say how to resume if it stops."""
     from vitruvius.training import distributed, sinks
+    from vitruvius.training.results import Epoch, epochs
 
     try:
         for record in work:
@@ -140,11 +129,13 @@ def _alone_if_watched(config: Config) -> Config:
 
 def _refuse_fewer_epochs(config: Config, folder: runs.RunFolder) -> None:
     """Refuse to end a run before the epochs that are done: they cannot be taken back."""
+    from vitruvius.training.results import epochs
+
     try:
         done = len(epochs(folder.records()))
     except UserError:  # damaged records are repaired or refused by the session
         return
-    if config.epochs < done:
+    if config.steps is None and config.epochs < done:
         cure = f"ask for {done} or more, or start anew with another --name"
         raise UserError(f"--resume {folder.folder.name} --epochs {config.epochs}: {done} are done; {cure}")
 
@@ -160,9 +151,10 @@ def _compile(config: Config, macs: int, folder: runs.RunFolder) -> str:
     return "on" if alone and device.should_compile(config.compile, macs) else "off"
 
 
-def _watched(work: Iterator[records.Record]) -> Generator[records.Record, None, tuple[Finding, ...]]:
+def _watched(work: Iterator[records.Record]) -> "Generator[records.Record, None, tuple[Finding, ...]]":
     """Yield the records of a training and then the doctor's findings, also if the training fails."""
     from vitruvius.doctor import diagnose, user_code
+    from vitruvius.doctor.results import Watched
     from vitruvius.objectives import classify
     from vitruvius.training import loop
 
