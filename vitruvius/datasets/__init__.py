@@ -58,6 +58,11 @@ class Dataset:
         return tuple(self.train.x.shape[1:])
 
     @property
+    def images(self) -> int:
+        """Return the number of training samples."""
+        return len(self.train)
+
+    @property
     def counts(self) -> str:
         """Return the sizes of the splits in words; the noun (images, samples) is left to the caller."""
         train, validation, test = len(self.train), len(self.validation), len(self.test)

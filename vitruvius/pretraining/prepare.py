@@ -63,7 +63,7 @@ def _load(config: Pretraining) -> Dataset:
 def _job(config: Pretraining, data: Dataset, grid: Grid, **options: Any) -> loop.Job:
     """Build the training job; without validation samples it keeps the last weights, not the best."""
     train = Split(data.train.x, None)
-    augment = Augment(shift=config.shift, crop=config.crop, flip=config.flip)
+    augment = config.on(data.shape[-1])
     torch.manual_seed(config.seed)
     weight_decay = config.weight_decay if config.model == "vit" else 0.0
     return loop.Job(

@@ -1,5 +1,9 @@
 """Batches of a split held in memory: order, normalisation, augmentation. There are no loader processes.
 
+A batch is named by *views*. Usually a view is the index of a sample, and the random numbers of the sample are
+those of its index. Where an epoch sees samples more than once (`Sampling`), view v of n samples is sample
+v % n with the random numbers of row v // n, so that no two views of a sample are augmented alike.
+
 On a GPU, images that fit stay there as bytes (`placed`); others are copied from pinned memory, one batch
 ahead.
 """
@@ -14,8 +18,8 @@ from torch import Tensor
 from vitruvius.core.errors import UserError
 from vitruvius.datasets import Dataset, Split
 from vitruvius.objectives import Batch
-from vitruvius.training import augment, memory, seeds
-from vitruvius.training.recipe import Augment
+from vitruvius.training import augment, memory, mixing, sampling, seeds
+from vitruvius.training.recipe import Augment, Mixing, Sampling
 
 
 @dataclass(frozen=True)
@@ -28,29 +32,54 @@ class Batches:
     std: Tensor = field(default_factory=lambda: torch.ones(1))
     seed: int = 0
     augment: Augment = Augment()
+    mixing: Mixing = Mixing()
+    sampling: Sampling = Sampling()
     dtype: torch.dtype = torch.float32
     device: torch.device = torch.device("cpu")
     ahead: dict[bytes, tuple[Tensor, Tensor | None]] = field(default_factory=dict, compare=False)
     """Copies to the device that `prefetch` has begun, by the indices of their samples."""
 
+    def __post_init__(self) -> None:
+        if self.augment.randaugment and self.x.dtype != torch.uint8:
+            raise UserError("--randaugment changes pictures: samples of numbers have no colours")
+
     def __len__(self) -> int:
         return len(self.x)
 
     def order(self, epoch: int) -> Tensor:
-        """Return the indices of all samples in the order of this epoch."""
-        return torch.randperm(len(self), generator=seeds.generator(self.seed, "order", epoch))
+        """Return the views of this epoch in their order; usually every sample once."""
+        order = torch.randperm(len(self), generator=seeds.generator(self.seed, "order", epoch))
+        if self.sampling.balance == "sampling":
+            assert self.y is not None
+            order = sampling.balanced(self.y, order, seeds.generator(self.seed, "balance", epoch))
+        if self.sampling.repeat > 1:
+            order = sampling.repeated(order, self.sampling.repeat)
+        return order + len(self) * torch.arange(len(order)) if self._sees_again else order
 
-    def batch(self, sample_B: Tensor, epoch: int | None = None) -> Batch:
-        """Return these samples normalised and, if an epoch is given, augmented as in that epoch."""
+    def batch(self, view_B: Tensor, epoch: int | None = None) -> Batch:
+        """Return these views normalised and, if an epoch is given, augmented and mixed as in that epoch."""
+        if epoch is None:
+            return self._batch(view_B, view_B, None)
+        row_B = view_B // len(self) if self._sees_again else view_B
+        batch = self._batch(view_B % len(self) if self._sees_again else view_B, row_B, epoch)
+        if not self.mixing.mixes:
+            return batch
+        mixture = mixing.draw(self.seed, epoch, len(self), self.mixing).of(row_B)
+        return mixing.mix(batch, self._batch(mixture.partner, mixture.partner, epoch), mixture)
+
+    @property
+    def _sees_again(self) -> bool:
+        return self.sampling.repeat > 1 or self.sampling.balance == "sampling"
+
+    def _batch(self, sample_B: Tensor, row_B: Tensor, epoch: int | None) -> Batch:
+        """Return samples, augmented by these rows of the random numbers of an epoch."""
         copied = self.ahead.pop(_key(sample_B), None) if self.ahead else None
         x, y = copied or self._taken(sample_B)
         if self.augment.augments and epoch is not None:
             draws = augment.draw(self.seed, epoch, len(self), self.augment)
-            if x.device.type == "cpu":
-                x = augment.apply(x, sample_B, draws, self.augment)
-            else:
-                theirs = augment.Draws(*(part[sample_B].to(x.device, non_blocking=True) for part in draws))
-                x = augment.apply(x, torch.arange(len(x), device=x.device), theirs, self.augment)
+            if x.device.type != "cpu":
+                row_B, draws = torch.arange(len(x), device=x.device), draws.of(row_B, x.device)
+            x = augment.apply(x, row_B, draws, self.augment)
         return Batch(self.normalised(x), y)
 
     def placed(self) -> "Batches":
@@ -72,7 +101,8 @@ class Batches:
         computing, copying = torch.cuda.current_stream(self.device), torch.cuda.Stream(self.device)
         self.ahead.clear()
         with torch.cuda.stream(copying):
-            self.ahead.update({_key(sample_B): self._taken(sample_B) for sample_B in parts})
+            samples = [view_B % len(self) for view_B in parts]
+            self.ahead.update({_key(sample_B): self._taken(sample_B) for sample_B in samples})
         computing.wait_stream(copying)
         for values in (value for pair in self.ahead.values() for value in pair if value is not None):
             values.record_stream(computing)  # their memory is not used again before the step has read them

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import torch
 from torch import Generator, nn
@@ -18,27 +18,51 @@ from vitruvius.core.runs import RunFolder
 from vitruvius.datasets import Dataset
 from vitruvius.nn.vit import build
 from vitruvius.objectives import Batch, Loss
-from vitruvius.training import device, distributed, evaluate, init, memory, report, results
+from vitruvius.training import (
+    device,
+    distributed,
+    evaluate,
+    init,
+    memory,
+    presets,
+    report,
+    results,
+    sampling,
+    teacher,
+)
+from vitruvius.training.average import Average
 from vitruvius.training.batches import batches_of, require_classes
 from vitruvius.training.loop import EVALUATION_BATCH, Job, Measure
-from vitruvius.training.recipe import Augment, ClassifierSettings
+from vitruvius.training.recipe import ClassifierSettings, Mixing, Sampling
 from vitruvius.training.results import Result
 
 S = TypeVar("S", bound=ClassifierSettings)
+CPU = torch.device("cpu")
 
 
-def prepare(settings: ClassifierSettings) -> tuple[Dataset, Arch]:
-    """Load the data and choose the network for them; refuse, before anything is trained, what cannot work."""
-    _measure(settings)
+class Prepared(NamedTuple, Generic[S]):
+    """What is trained: settings with the chosen recipe, data and network; and what was chosen, in words."""
+
+    settings: S
+    data: Dataset
+    arch: Arch
+    reasons: tuple[str, ...]
+
+
+def prepare(settings: S) -> Prepared[S]:
+    """Load the data, choose recipe and network for them; refuse, before training, what cannot work."""
+    _objective(settings)
     optimisers.get(settings.optimiser)
     data = settings.load()
     require_classes(data)
     if settings.init:
         data = init.normalised_like(data, settings.init)
+    settings, reasons = presets.resolve(settings, data)
     arch = settings.resolve(data)
     if settings.init:
         init.refuse_misfit(settings.init, arch)
-    return data, arch
+    _refuse_impossible(settings, data, arch)
+    return Prepared(settings, data, arch, reasons)
 
 
 def decided(settings: S, data: Dataset, arch: Arch, alone: bool = False) -> S:
@@ -93,8 +117,17 @@ def describe(settings: ClassifierSettings, data: Dataset, arch: Arch) -> Iterato
         yield Note(
             text=f"{settings.device}: {device.NOT_IDENTICAL}, repeated or resumed the run differs in bits"
         )
+    if settings.freeze and not settings.init:
+        text = f"--freeze {settings.freeze} without --init: these layers stay at their random weights"
+        yield Note(text=text, warning=True)
     if settings.compile == "off" and device.compiler() is None:
         yield Note(text="no C++ compiler found: training runs without torch.compile")
+
+
+def inputs(settings: ClassifierSettings, data: Dataset) -> dict[str, str]:
+    """Return the SHA-256 of what is read, which must be the same when a run is resumed."""
+    taught = {"teacher_sha256": teacher.fingerprint(settings.teacher)} if settings.teacher else {}
+    return {"data_sha256": data.sha256, **taught}
 
 
 def job(settings: ClassifierSettings, data: Dataset, arch: Arch, where: torch.device) -> Job:
@@ -105,8 +138,10 @@ def job(settings: ClassifierSettings, data: Dataset, arch: Arch, where: torch.de
     net.recomputes = settings.save_memory
     if settings.init:
         init.fill(net, init.read(settings.init))
+    net.set_drop_path(settings.drop_path)
+    net.freeze(settings.freeze)
     model = net.to(where, dtype).train()
-    measure, compiled = _measure(settings), None
+    measure, compiled = _measure(settings, data, where, dtype), None
     if settings.compile == "on":
         forward: Any = torch.compile(model)
 
@@ -114,19 +149,28 @@ def job(settings: ClassifierSettings, data: Dataset, arch: Arch, where: torch.de
             return measure(forward, batch, generator)
 
     torch.manual_seed(settings.seed + distributed.rank())
-    augment = Augment(shift=settings.shift, crop=settings.crop, flip=settings.flip)
     tensors: dict[str, Any] = {"dtype": dtype, "device": where}
+    chosen: dict[str, Any] = {
+        "augment": settings.on(data.shape[-1]),
+        "mixing": Mixing(mixup=settings.mixup, cutmix=settings.cutmix),
+        "sampling": Sampling(repeat=settings.repeat, balance=settings.balance),
+    }
+    rate = settings.lr if settings.lr != "auto" else 1.0  # which the range test will replace
     return Job(
         model=model,
         measure=measure,
         compiled=compiled,
-        train=batches_of(data, data.train, seed=settings.seed, augment=augment, **tensors).placed(),
+        train=batches_of(data, data.train, seed=settings.seed, **chosen, **tensors).placed(),
         validation=batches_of(data, data.validation, **tensors).placed(),
         evaluation_batch=memory.evaluation_batch(arch, where, EVALUATION_BATCH),
         recipe=settings,
         autocast=precision if precision in (torch.bfloat16, torch.float16) else None,
         scaler=torch.amp.GradScaler(where.type) if precision is torch.float16 else None,
-        optimiser=optimisers.build(settings.optimiser, model, settings.lr, settings.weight_decay),
+        optimiser=optimisers.build(
+            settings.optimiser, model, rate, settings.weight_decay, settings.layer_decay
+        ),
+        average=Average(net, settings.ema) if settings.ema else None,
+        patience=settings.patience,
     )
 
 
@@ -164,8 +208,8 @@ def finish(
     return result
 
 
-def _measure(settings: ClassifierSettings) -> Measure:
-    """Return the objective with its options; refuse several, and one that does not read the labels."""
+def _objective(settings: ClassifierSettings) -> objectives.Objective:
+    """Return the objective; refuse several, and one that does not read the labels or lacks an option."""
     if len(settings.objective) != 1:
         raise UserError(f"--objective {','.join(settings.objective)}: training takes exactly one objective")
     (name,) = settings.objective
@@ -175,8 +219,42 @@ def _measure(settings: ClassifierSettings) -> Measure:
         known = f"{', '.join(labelled)} (or a file: ./mine.py:name), or use `vitruvius pretrain`"
         raise UserError(f"--objective {name}: it trains no classifier; choose from {known}")
     objective = objectives.get(name)
-    if not settings.label_smoothing:
-        return objective
-    if "label_smoothing" not in inspect.signature(objective).parameters:
-        raise UserError(f"--label-smoothing: the objective {name} does not take it")
-    return partial(objective, label_smoothing=settings.label_smoothing)
+    taken = inspect.signature(objective).parameters
+    asked = {
+        "label_smoothing": ("--label-smoothing", settings.label_smoothing),
+        "class_weights": ("--balance weights", settings.balance == "weights"),
+        "teacher": ("--teacher", settings.teacher),
+    }
+    for option, (flag, is_asked) in asked.items():
+        if is_asked and option not in taken:
+            raise UserError(f"{flag}: the objective {name} does not take it")
+    if (settings.mixup or settings.cutmix) and name != "classify":
+        flag = "--mixup" if settings.mixup else "--cutmix"
+        raise UserError(f"{flag}: mixed labels are counted by the objective classify, not by {name}")
+    return objective
+
+
+def _measure(settings: ClassifierSettings, data: Dataset, where: torch.device, dtype: torch.dtype) -> Measure:
+    """Return the objective with the options that were asked for."""
+    options: dict[str, Any] = {}
+    if settings.label_smoothing:
+        options["label_smoothing"] = settings.label_smoothing
+    if settings.balance == "weights":
+        assert data.train.y is not None
+        options["class_weights"] = sampling.class_weights(data.train.y, len(data.classes)).to(where, dtype)
+    if settings.teacher:
+        options["teacher"] = teacher.load(settings.teacher, data, where, dtype)
+        options["teacher_share"], options["temperature"] = settings.teacher_share, settings.temperature
+    objective = _objective(settings)
+    return partial(objective, **options) if options else objective
+
+
+def _refuse_impossible(settings: ClassifierSettings, data: Dataset, arch: Arch) -> None:
+    """Refuse settings that do not fit the data or the network, and a teacher that cannot teach."""
+    if settings.freeze > arch.depth:
+        raise UserError(f"--freeze {settings.freeze}: the network has {arch.depth} layers")
+    if settings.patience and not len(data.validation):
+        why = f"{data.name} has no validation images by which an epoch could be better"
+        raise UserError(f"--patience {settings.patience}: {why}; --validation N puts some aside")
+    if settings.teacher:
+        teacher.load(settings.teacher, data, CPU, torch.float32)

@@ -12,7 +12,7 @@ from vitruvius.datasets import Dataset
 from vitruvius.render import figures, page, text
 from vitruvius.training import results
 from vitruvius.training.recipe import ClassifierSettings
-from vitruvius.training.results import Epoch, Result, TestScore
+from vitruvius.training.results import Epoch, RangeTest, Result, TestScore
 
 Grid = Sequence[Sequence[float]]
 Pixel = tuple[float, ...]  # red, green and blue in 0..1
@@ -38,6 +38,23 @@ def write(
     blocks = [*tables, *doctor, *(figure for figure in drawn.values() if figure)]
     files.write(folder.path("report.html"), page.page(f"{settings.arch} on {data.name}", blocks))
     files.write(folder.path("README.md"), text.markdown(card(settings.arch, data.source, result, tables)))
+
+
+def write_range_test(folder: RunFolder, test: RangeTest) -> None:
+    """Write lr_range.png and lr_range.json: the losses at rising learning rates, and the rate chosen."""
+    files.write_json(folder.path("lr_range.json"), test.model_dump(mode="json"))
+    figures.write_png(range_test(test), folder.path("lr_range.png"))
+
+
+def range_test(test: RangeTest) -> Lines:
+    """Plot the loss against the learning rate, and the rate that was chosen."""
+    found = (
+        Series(name="loss", x=test.rates, y=test.losses),
+        Series(name="smoothed", x=test.rates, y=tuple(test.smoothed)),
+        Series(name=f"chosen: {test.chosen:g}", x=(test.chosen,) * 2, y=(min(test.losses), max(test.losses))),
+    )
+    labels = {"x_label": "learning rate", "y_label": "mean cross-entropy of a batch"}
+    return Lines(title="Range test of the learning rate", series=found, **labels, log_x=True)
 
 
 def curves(epochs: Sequence[Epoch]) -> Panels:

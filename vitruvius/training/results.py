@@ -49,6 +49,32 @@ class Epoch(records.Record):
         yield Text(text=f"{text}  {self.timing.seconds:.1f} s, {self.timing.images_per_second:,.0f} images/s")
 
 
+class RangeTest(Strict):
+    """The losses of a training whose learning rate rises in every step, and the rate that was chosen."""
+
+    rates: tuple[float, ...]
+    losses: tuple[float, ...]
+    chosen: float
+
+    @property
+    def smoothed(self) -> list[float]:
+        """Return exponential averages of the losses."""
+        return smoothed(self.losses)
+
+
+def smoothed(losses: Sequence[float], weight: float = 0.8) -> list[float]:
+    """Return exponential averages in which earlier values have `weight`, without the bias of the first ones.
+
+    >>> [round(value, 3) for value in smoothed([1.0, 1.0, 4.0])]
+    [1.0, 1.0, 2.23]
+    """
+    found, total = [], 0.0
+    for count, loss in enumerate(losses, 1):
+        total = weight * total + (1 - weight) * loss
+        found.append(total / (1 - weight**count))
+    return found
+
+
 class Paused(records.Record):
     """A training that pauses after a given number of steps: the validation set by the weights it has then."""
 

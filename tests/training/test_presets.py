@@ -1,0 +1,99 @@
+"""Recipes: what is given wins, auto decides by counts and --init, the document has the same table."""
+
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from vitruvius.training import presets
+from vitruvius.training.recipe import ClassifierSettings
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "recipes.md"
+
+
+class Images(NamedTuple):
+    images: int = 2000
+    shape: tuple[int, ...] = (3, 32, 32)
+    classes: tuple[str, ...] = ("oak", "elm")
+
+
+FEW = Images()
+
+
+def resolved(known: Images = FEW, **fields: Any) -> ClassifierSettings:
+    return presets.resolve(ClassifierSettings(**fields), known)[0]
+
+
+def test_plain_is_the_default_of_built_in_data_and_changes_nothing() -> None:
+    for given in ({}, {"recipe": "plain"}, {"data": "cifar", "mixup": 0.5}):
+        settings = ClassifierSettings(**given)  # type: ignore[arg-type]
+        found, said = presets.resolve(settings, Images())
+        assert found == settings.model_copy(update={"recipe": "plain"})
+        assert not said
+
+
+def test_a_recipe_fills_in_what_was_not_given_and_says_so() -> None:
+    found, said = presets.resolve(ClassifierSettings(recipe="deit", epochs=3, mixup=0.0), Images())
+    assert (found.epochs, found.mixup) == (3, 0.0)
+    assert (found.cutmix, found.repeat, found.randaugment, found.flip) == (1.0, 3, 9.0, True)
+    assert "cutmix 1" in said[-1]
+    assert "epochs" not in said[-1]
+    assert "mixup" not in said[-1]
+
+
+@pytest.mark.parametrize(
+    ("fields", "images", "name"),
+    [
+        ({"data": "folder:photos"}, 500, "small-data"),
+        ({"data": "folder:photos"}, 200_000, "deit"),
+        ({"data": "mnist", "recipe": "auto"}, 50_000, "small-data"),
+        ({"data": "folder:photos", "recipe": "plain"}, 500, "plain"),
+    ],
+)
+def test_auto_decides_by_the_number_of_images(fields: dict[str, Any], images: int, name: str) -> None:
+    found, said = presets.resolve(ClassifierSettings(**fields), Images(images))
+    assert found.recipe == name
+    assert any(f"{images:,} training images" in text for text in said) == (name != "plain")
+
+
+def test_auto_fine_tunes_what_is_trained_already(tmp_path: Path) -> None:
+    found = resolved(data="folder:photos", init=str(tmp_path / "weights.safetensors"))
+    assert found.recipe == "finetune"
+    assert found.layer_decay == presets.PRESETS["finetune"]["layer_decay"]
+    assert found.epochs == presets.PRESETS["finetune"]["epochs"]
+
+
+def test_small_pictures_are_not_shifted_and_long_trainings_fit_the_count() -> None:
+    small = resolved(Images(1437, (1, 8, 8)), data="folder:digits")
+    assert (small.shift, small.crop, small.flip) == (0.0, 0.0, False)
+    assert resolved(Images(50_000), data="folder:x").epochs < resolved(Images(500), data="folder:x").epochs
+
+
+def test_a_recorded_config_is_not_changed_again() -> None:
+    first = resolved(data="folder:photos")
+    recorded = ClassifierSettings(**first.model_dump(mode="json"))
+    assert presets.resolve(recorded, Images(7)) == (recorded, ())
+
+
+def test_a_config_of_a_version_without_recipes_is_read_as_plain() -> None:
+    older = ClassifierSettings.read_older({"data": "folder:photos", "seed": 3})
+    assert older["recipe"] == "plain"
+    assert presets.resolve(ClassifierSettings(**older), Images())[0].mixup == 0
+
+
+def test_the_document_shows_what_every_recipe_sets() -> None:
+    table = re.search(r"^\| setting \|(.*?)\n\n", DOCUMENT.read_text(), re.M | re.S)
+    assert table is not None
+    header, _, *rows = [
+        [cell.strip().strip("`") for cell in line.strip("| ").split("|")]
+        for line in table[0].strip().splitlines()
+    ]
+    defaults = ClassifierSettings()
+    fields = [row[0].replace("-", "_") for row in rows]
+    assert {field for preset in presets.PRESETS.values() for field in preset} == set(fields)
+    for column, name in enumerate(header[1:], 1):
+        for field, row in zip(fields, rows, strict=True):
+            value = presets.PRESETS[name].get(field, getattr(defaults, field))
+            shown = {True: "on", False: "off"}.get(value) if isinstance(value, bool) else f"{value:g}"
+            assert row[column] == shown, (name, field)
