@@ -91,10 +91,10 @@ class Batches:
 
     def normalised(self, x: Tensor) -> Tensor:
         """Scale bytes to 0..1, subtract the mean, divide by the standard deviation; leave floats alone."""
+        is_bytes = self.x.dtype == torch.uint8
         x = x.to(self.device, self.dtype)
-        if self.x.dtype == torch.uint8:
-            x = (x / 255 - self.mean.to(x)) / self.std.to(x)
-        return x
+        # In place, as the conversion of bytes has made a copy.
+        return x.div_(255).sub_(self.mean.to(x)).div_(self.std.to(x)) if is_bytes else x
 
 
 def _key(sample_B: Tensor) -> bytes:

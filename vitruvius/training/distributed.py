@@ -25,6 +25,7 @@ from vitruvius.training import liveness
 
 T = TypeVar("T")
 LOCAL = "127.0.0.1"
+ALONE = "--workers 1 trains in one process"
 OWN_GROUP = "VITRUVIUS_GROUP"
 """The environment variable that tells a process of `start` its port, rank and number of processes."""
 
@@ -60,7 +61,10 @@ def start(processes: int, command: Sequence[str]) -> Iterator[None]:
     if processes == 1 or world_size() > 1:
         yield
         return
-    store = distributed.TCPStore(LOCAL, 0, is_master=True, wait_for_workers=False)
+    try:
+        store = distributed.TCPStore(LOCAL, 0, is_master=True, wait_for_workers=False)
+    except RuntimeError as error:
+        raise UserError(f"processes cannot talk to one another here: {error}; {ALONE}") from error
     with TemporaryDirectory() as folder:
         workers = [
             _worker(command, f"{store.port} {rank} {processes}", Path(folder) / str(rank))
@@ -103,7 +107,8 @@ def _wait_until_ready(store: "distributed.Store", workers: Sequence[Worker]) -> 
     for rank, worker in enumerate(workers, 1):
         while not store.check([_ready(rank)]):
             if worker.process.poll() is not None:
-                raise WorkFailed(f"process {rank} of this training could not start")
+                why = "; ".join(_last_words(workers))
+                raise UserError(f"process {rank} of this training could not start: {why}; {ALONE}")
             time.sleep(0.05)
 
 
