@@ -50,8 +50,8 @@ def toy(data_dir: str | None = None, validation: int | None = None, seed: int = 
     x = torch.randint(0, 120, (len(y), 1, 28, 28), generator=source, dtype=torch.uint8)
     x[y == 0, :, :, :14] += 100
     x[y == 1, :, :, 14:] += 100
-    parts = [Split(x[a:b], y[a:b]) for a, b in ((0, 1007), (1007, 1207), (1207, 1407))]
-    return Dataset("toy", *parts, classes=("left", "right"), mean=(0.4,), std=(0.2,), sha256="toy")
+    train, val, test = (Split(x[a:b], y[a:b]) for a, b in ((0, 1007), (1007, 1207), (1207, 1407)))
+    return Dataset("toy", train, val, test, classes=("left", "right"), mean=(0.4,), std=(0.2,), sha256="toy")
 
 
 def job(where: torch.device, dtype: torch.dtype = torch.float32, **options: object) -> Job:

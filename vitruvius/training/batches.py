@@ -69,7 +69,8 @@ class Batches:
 
     def prefetch(self, parts: Iterable[Tensor]) -> None:
         """Begin to copy these samples to the device, so that it does not wait for them in the next step."""
-        computing, copying = torch.cuda.current_stream(self.device), torch.cuda.Stream(self.device)
+        computing = torch.cuda.current_stream(self.device)
+        copying = torch.cuda.Stream(self.device)  # type: ignore[no-untyped-call]
         self.ahead.clear()
         with torch.cuda.stream(copying):
             self.ahead.update({_key(sample_B): self._taken(sample_B) for sample_B in parts})

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, distributed
@@ -35,7 +35,7 @@ def init() -> Iterator[None]:
     """Join the process group for which this process was started, if any, and leave it at the end."""
     if OWN_GROUP in os.environ:
         port, rank, processes = map(int, os.environ[OWN_GROUP].split())
-        store = distributed.TCPStore(LOCAL, port, is_master=False)
+        store = distributed.TCPStore(LOCAL, port, is_master=False)  # type: ignore[attr-defined]
         store.set(_ready(rank), "")
         with group(store, rank, processes):
             yield
@@ -62,7 +62,8 @@ def start(processes: int, command: Sequence[str]) -> Iterator[None]:
         yield
         return
     try:
-        store = distributed.TCPStore(LOCAL, 0, is_master=True, wait_for_workers=False)
+        options = {"is_master": True, "wait_for_workers": False}
+        store = distributed.TCPStore(LOCAL, 0, **options)  # type: ignore[attr-defined]
     except RuntimeError as error:
         raise UserError(f"processes cannot talk to one another here: {error}; {ALONE}") from error
     with TemporaryDirectory() as folder:
@@ -102,7 +103,7 @@ def _worker(command: Sequence[str], group: str, messages: Path) -> Worker:
     return Worker(process, messages)
 
 
-def _wait_until_ready(store: "distributed.Store", workers: Sequence[Worker]) -> None:
+def _wait_until_ready(store: Any, workers: Sequence[Worker]) -> None:
     """Wait until every worker has started; a group would wait for one that has died for half an hour."""
     for rank, worker in enumerate(workers, 1):
         while not store.check([_ready(rank)]):
@@ -137,7 +138,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 @contextmanager
-def group(store: "distributed.Store | None" = None, rank: int = -1, world_size: int = -1) -> Iterator[None]:
+def group(store: Any = None, rank: int = -1, world_size: int = -1) -> Iterator[None]:
     """Form the process group, found by the environment unless a store is given; watch its processes."""
     try:
         distributed.init_process_group(backends(), store=store, rank=rank, world_size=world_size)
@@ -184,7 +185,7 @@ def reduce_gradients(parameters: Sequence[Tensor], numbers: Tensor) -> Tensor:
     gradients = [parameter.grad.flatten() for parameter in trained if parameter.grad is not None]
     flat = torch.cat([*gradients, numbers.to(gradients[0].dtype)])
     all_reduce_sum(flat)
-    *parts, summed = flat.split([*(len(gradient) for gradient in gradients), len(numbers)])
+    *parts, summed = torch.split(flat, [*(len(gradient) for gradient in gradients), len(numbers)])
     for parameter, part in zip(trained, parts, strict=True):
         parameter.grad = part.view_as(parameter)
     return summed
