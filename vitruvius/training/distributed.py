@@ -62,11 +62,12 @@ def start(processes: int, command: Sequence[str]) -> Iterator[None]:
         yield
         return
     try:
-        options = {"is_master": True, "wait_for_workers": False}
-        store = distributed.TCPStore(LOCAL, 0, **options)  # type: ignore[attr-defined]
+        store = distributed.TCPStore(  # type: ignore[attr-defined]
+            LOCAL, 0, is_master=True, wait_for_workers=False
+        )
     except RuntimeError as error:
         raise UserError(f"processes cannot talk to one another here: {error}; {ALONE}") from error
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, _loopback():
         workers = [
             _worker(command, f"{store.port} {rank} {processes}", Path(folder) / str(rank))
             for rank in range(1, processes)
@@ -75,11 +76,25 @@ def start(processes: int, command: Sequence[str]) -> Iterator[None]:
             _wait_until_ready(store, workers)
             with group(store, 0, processes):
                 yield
-        except WorkFailed as error:
-            raise WorkFailed("; ".join([str(error), *_last_words(workers)])) from error
+        except liveness.ProcessLost as error:
+            raise liveness.ProcessLost("; ".join([str(error), *_last_words(workers)])) from error
         finally:
             for worker in workers:
                 _end(worker.process)
+
+
+@contextmanager
+def _loopback() -> Iterator[None]:
+    """Let gloo listen on this machine only: it would listen where the name of the machine points to."""
+    name = "GLOO_SOCKET_IFNAME"
+    if sys.platform != "linux" or name in os.environ:
+        yield
+        return
+    os.environ[name] = "lo"
+    try:
+        yield
+    finally:
+        del os.environ[name]
 
 
 class Worker(NamedTuple):
@@ -225,4 +240,4 @@ def _collective(work: Callable[[], T]) -> T:
     try:
         return work()
     except RuntimeError as error:
-        raise WorkFailed(liveness.message(liveness.lost(), world_size())) from error
+        raise liveness.ProcessLost(liveness.message(liveness.lost(), world_size())) from error
