@@ -267,8 +267,8 @@ def _numbers(found: Loss, share: float = 1.0) -> Tensor:
     """Return a part's share of the loss, and its correct count, as a vector on their device."""
     wide = torch.float32 if found.value.device.type == "mps" else torch.float64
     loss = found.value.detach().to(wide) * share
-    counted = found.correct is not None and share > 0
-    return torch.stack([loss, found.correct.to(wide) if counted else torch.zeros_like(loss)])
+    correct = torch.zeros_like(loss) if found.correct is None or not share else found.correct.to(wide)
+    return torch.stack([loss, correct])
 
 
 def _read(job: Job) -> None:
