@@ -41,11 +41,12 @@ class Timed(NamedTuple):
     ms: float
 
 
-def networks(number: int = NETWORKS, seed: int = 0) -> list[Named]:
-    """Draw small networks whose multiply-adds spread evenly, on a log scale, from 30 thousand to 100 million.
+def networks(number: int = 0, seed: int = 0) -> list[Named]:
+    """Draw `number` small networks (0: thirty), from 30 thousand to 100 million multiply-adds.
 
-    Each is the first of its stream that falls into its own slice of that range, so that no size is missing.
+    They spread evenly on a log scale: each is the first of its stream that falls into its own slice of that range, so that none is missing.
     """
+    number = number or NETWORKS
     step = math.log(LARGEST_MACS / SMALLEST_MACS) / number
     found = []
     for index in range(number):
@@ -77,7 +78,9 @@ def _draws(drawn: random.Random) -> Iterator[Arch]:
 
 def price_list(items: Sequence[Item], settings: MeasureSettings, machine: Machine) -> PriceList:
     """Fit the prices of this machine to networks that were timed."""
-    timed = [Timed(item.named.arch, item.batch, median(item.calls_ms)) for item in items if item.calls_ms]
+    # Others make calls slower, never faster: on a busy machine the fastest call says what the network costs.
+    typical = min if machine.is_busy else median
+    timed = [Timed(item.named.arch, item.batch, typical(item.calls_ms)) for item in items if item.calls_ms]
     found, error = fit(timed)
     return PriceList(
         machine=prices.fingerprint(),
