@@ -78,6 +78,7 @@ def test_a_network_that_fails_says_why_and_the_others_go_on(monkeypatch: pytest.
     assert len(large.calls_ms) == 6
 
 
+@pytest.mark.slow
 def test_every_compiled_network_and_batch_size_is_compiled_however_many_there_are(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

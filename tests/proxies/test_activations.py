@@ -1,6 +1,7 @@
 """Activations are found by what is computed, not by what modules are called."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -103,7 +104,7 @@ def test_attention_is_seen_with_the_linear_maps_around_it() -> None:
 def test_weights_of_fused_attention_are_those_it_uses(masked: bool) -> None:
     q, k, v = (torch.randn(2, heads, 3, 4, dtype=torch.float64) for heads in (4, 2, 2))
     mask = torch.tensor([[True, False, True]] * 3) if masked else None
-    options = {"attn_mask": mask, "is_causal": not masked, "scale": 0.3, "enable_gqa": True}
+    options: Any = {"attn_mask": mask, "is_causal": not masked, "scale": 0.3, "enable_gqa": True}
     with Activations() as seen:
         output = functional.scaled_dot_product_attention(q, k, v, **options)
     weights = seen.all_attention[0].weights

@@ -120,6 +120,7 @@ def hugging_face() -> nn.Module:
     return transformers.ViTForImageClassification(config)
 
 
+@pytest.mark.slow
 def test_a_hugging_face_vit_is_scored_by_every_proxy() -> None:
     model = seeded(hugging_face)
     once = proxies.one_pass(model, *minibatch())

@@ -110,7 +110,7 @@ def _prepare(item: Item, settings: MeasureSettings, where: torch.device) -> None
 @contextmanager
 def _any_number_of_graphs() -> Iterator[None]:
     """Let torch compile as many networks as are measured: after eight it would run the others uncompiled."""
-    limits = {"recompile_limit": 10**6, "accumulated_recompile_limit": 10**6}
+    limits: dict[str, Any] = {"recompile_limit": 10**6, "accumulated_recompile_limit": 10**6}
     with torch._dynamo.config.patch(**limits, fail_on_recompile_limit_hit=True):
         yield
 

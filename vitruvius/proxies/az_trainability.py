@@ -2,9 +2,9 @@ r"""How well residual steps pass gradients on (AZ-NAS, Lee and Ham 2024).
 
 The mean over the residual steps after the first of $2 - s - 1/s$, at most 0, where $s$ is the spectral norm
 of the step's Jacobian as probed with random signs $v_t$: of $\frac1T \sum_t (J^T v)_t v_t^T$ over all tokens
-$t$ of the minibatch. A step leads from one residual output to the next, two per encoder layer; like the authors' code,
-the first is left out, which begins at the embedding. Public code ranks the score within a population of
-networks: `az_nas` does that.
+$t$ of the minibatch. A step leads from one residual output to the next, two per encoder layer; like the
+authors' code, the first is left out, which begins at the embedding. Public code ranks the score within a
+population of networks: `az_nas` does that.
 
 Shapes: T tokens of all images, C channels.
 """

@@ -1,7 +1,7 @@
 r"""Diversity of attention and saliency of the other weights (TF-TAS, Zhou et al. 2022).
 
 $\sum_{\mathrm{attention}} \|\partial R/\partial W\|_* \|W\|_* + \sum_{\mathrm{others}} |w\,\partial
-R/\partial w|$ with nuclear norms and $R$ and absolute weights as in synflow. Attention is the projections of attention
+R/\partial w|$ with nuclear norms and $R$ and absolute weights as in synflow. Attention is its projections
 (query, key and value as one matrix where the network holds one); the others are the MLPs, the patch map and
 the head, as in the authors' code, which finds attention by the name qkv or by equal numbers of inputs and
 outputs, and the head by its 1000 classes.

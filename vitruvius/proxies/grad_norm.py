@@ -16,5 +16,5 @@ from vitruvius.proxies import OnePass
 def grad_norm(once: OnePass) -> float:
     """One Euclidean norm over all parameters."""
     # In float32 `vector_norm` loses one part in a million of a sum of millions of squares.
-    found = once.gradients.values()
+    found = (gradient.cpu() for gradient in once.gradients.values())  # Apple's GPUs have no float64
     return math.hypot(*(torch.linalg.vector_norm(gradient, dtype=torch.float64).item() for gradient in found))

@@ -1,8 +1,9 @@
 r"""Sum of the gradient norms of single layers: grad_norm as public code computes it.
 
 $\sum_W \|\partial L/\partial W\|$ over the weights $W$ of linear maps, convolutions and attention
-projections, with the mean cross-entropy $L$ of the minibatch. Biases, norms, class token and positions are not counted. It
-is another number than `grad_norm`, one norm over all parameters, and orders networks otherwise.
+projections, with the mean cross-entropy $L$ of the minibatch. Biases, norms, class token and positions are
+not counted. It is another number than `grad_norm`, one norm over all parameters, and orders networks
+otherwise.
 """
 
 import torch
