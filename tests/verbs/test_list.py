@@ -25,7 +25,7 @@ def test_without_a_price_list_memory_is_told_and_no_time() -> None:
     assert found.peak_bytes == cost.cost(arch).training_bytes(64)
     assert found.predicted_ms is None
     shown = text.plain(result.view())
-    assert "peak MiB, batch 64" in " ".join(shown.split())
+    assert "peak MiB: a training step with 64 images" in " ".join(shown.split())
     assert "predicted" not in shown
 
 

@@ -17,7 +17,7 @@ from vitruvius.core.errors import unknown
 from vitruvius.measuring import prices
 
 FAMILIES = ("kernels", "datasets", "objectives", "optimisers", "proxies", "checks", "lessons", "verbs")
-COLUMNS = ("name", "parameters", "multiply-adds", "weights MiB", "training MiB per image")
+COLUMNS = ("name", "parameters", "multiply-adds", "MiB per image", "peak MiB")
 BATCH = 64
 """Images of the training step whose memory is told."""
 
@@ -79,13 +79,14 @@ class Result(records.Result):
         """The presets with what they cost; predicted milliseconds where this machine has a price list."""
         with_ms, rows = self.prediction_error is not None, []
         for one in self.presets:
-            bytes_ = (one.weight_bytes, one.activation_bytes, one.peak_bytes)
-            mebibytes = [number / 2**20 for number in bytes_]
+            mebibytes = [number / 2**20 for number in (one.activation_bytes, one.peak_bytes)]
             milliseconds = [one.predicted_ms] * with_ms
             rows.append((one.name, one.params, one.macs, *mebibytes, *milliseconds, one.summary))
-        columns = (*COLUMNS, f"peak MiB, batch {BATCH}", *["predicted ms"] * with_ms, "what it is")
-        error = f"within {100 * (self.prediction_error or 0):.0f} % (median)"
-        note = f"predicted ms: of one image on this machine, {error}" if with_ms else ""
+        columns = (*COLUMNS, *["predicted ms"] * with_ms, "what it is")
+        note = f"MiB per image: what training keeps of it; peak MiB: a training step with {BATCH} images"
+        if with_ms:
+            error = f"within {100 * (self.prediction_error or 0):.0f} % (median)"
+            note = f"{note}; predicted ms: of one image on this machine, {error}"
         return Table(title="presets", columns=columns, rows=tuple(rows), note=note)
 
 
@@ -104,8 +105,8 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
             families[family] = tuple(Member(name=member.name, summary=member.summary) for member in found)
     if config.family in ("all", "presets"):
         for name, (summary, arch) in tables.presets().items():
-            found = cost.cost(arch)
-            peak, predicted = found.training_bytes(BATCH), prices.predicted_ms(arch)
-            costs = {**found._asdict(), "peak_bytes": peak, "predicted_ms": predicted}
+            price = cost.cost(arch)
+            peak, predicted = price.training_bytes(BATCH), prices.predicted_ms(arch)
+            costs = {**price._asdict(), "peak_bytes": peak, "predicted_ms": predicted}
             presets.append(Preset(name=name, summary=summary, **costs))
     yield Result(families=families, presets=tuple(presets), prediction_error=prices.prediction_error())
