@@ -1,6 +1,7 @@
 """The result of a ranking: candidates with scores and ranks, and how well each score orders them."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
@@ -216,7 +217,7 @@ def _beaten(accuracy: str, evaluation: Mapping[str, Evaluation]) -> Iterator[Tex
 def networks(result: Result, shown: Sequence[str], most: int) -> Table:
     """The networks in order of the first score."""
     rows, first = result.archs, result.proxies[0]
-    places = [row.rank[first] for row in rows]
+    shared = Counter(row.rank[first] for row in rows)
     with_ms = any(row.predicted_ms is not None for row in rows)
     with_accuracy = any(row.accuracy.get(ONLY) is not None for row in rows)
 
@@ -224,12 +225,12 @@ def networks(result: Result, shown: Sequence[str], most: int) -> Table:
         known = row.accuracy.get(ONLY)
         accuracy = [None if known is None else f"{known:.2%}"] * with_accuracy
         means = [row.scores[proxy].mean for proxy in shown]
-        place = f"{row.rank[first]}{'=' * (places.count(row.rank[first]) > 1)}"
+        place = f"{row.rank[first]}{'=' * (shared[row.rank[first]] > 1)}"
         peak = None if row.peak_bytes is None else row.peak_bytes / 2**20
-        sizes = (place, row.name, row.params, row.macs, row.depth, row.width, peak)
+        sizes = (place, row.name, row.params, row.macs, row.depth, peak)
         return *sizes, *[row.predicted_ms] * with_ms, *accuracy, *means
 
-    sizes = ("place", "network", "parameters", "MACs", "depth", "width", "peak MiB")
+    sizes = ("place", "network", "parameters", "MACs", "depth", "peak MiB")
     columns = (*sizes, *["predicted ms"] * with_ms, *["accuracy"] * with_accuracy, *shown)
     title = f"{len(rows)} networks by {first}{f', with {result.accuracy_name(ONLY)}' * with_accuracy}"
     shown_rows = tuple(map(cells, rows[:most]))
