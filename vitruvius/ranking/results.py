@@ -205,7 +205,7 @@ def _beaten(accuracy: str, evaluation: Mapping[str, Evaluation]) -> Iterator[Tex
     count = next(iter(compared.values())).best_count
     beats = [name for name, one in compared.items() if one.verdict.startswith("beats")]
     tau = evaluation[count].kendall if count in evaluation else Interval()
-    counted = f"counting {count} (tau {interval(tau)}, ties by params)"
+    counted = f"counting {count}{', then params' * (count != 'params')} (tau {interval(tau)})"
     best = max(compared, key=lambda name: compared[name].kendall.value or -1.0)
     text = f"{', '.join(beats)} {'beat' if len(beats) > 1 else 'beats'} {counted}"
     if not beats:
