@@ -156,7 +156,7 @@ def test_ray_workers_are_as_many_as_the_cluster_has_cores(
     cores: float, workers: int, made: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ray = OneCoreHere(cores)
-    monkeypatch.setitem(sys.modules, "ray", ray)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "ray", ray)
     assert list(spread.results(Job(failing, None), range(9), "ray", workers)) == [2 * n for n in range(9)]
     assert ray.most == made
     assert ray.asked["num_cpus"] == 1

@@ -1,4 +1,4 @@
-"""`list presets` tells what a preset costs, and predicts its milliseconds where the machine was calibrated."""
+"""`list presets` tells what a preset costs, and predicts milliseconds where the machine was calibrated."""
 
 from typing import Any
 
