@@ -23,6 +23,7 @@ from vitruvius import datasets
 from vitruvius.cli import main
 from vitruvius.core import files, plugins
 from vitruvius.datasets import Dataset, Split
+from vitruvius.measuring import calibrate
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -241,6 +242,8 @@ def _make(word: str, option: str) -> None:
                 Image.fromarray(random.integers(256, size=(32, 32, 3), dtype=np.uint8)).save(
                     folder / f"{index}.png"
                 )
+        elif option == "--accuracies":
+            files.write_json(Path(path), {"mlp4": 0.4, "mlp8": 0.5})
         elif path.endswith(".py") and not name:
             Path(path).write_text(SCRIPT)
         elif option == "model" and not path.endswith(".py"):
@@ -278,6 +281,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("workshop"))
         patch.setattr(datasets, "get", few)
+        patch.setattr(calibrate, "NETWORKS", 3)
         # Painting takes most of the time of a small run, and other tests look at pictures.
         patch.setattr(Figure, "draw", lambda figure, renderer: None)
         patch.setattr(Figure, "get_layout_engine", lambda figure: None)

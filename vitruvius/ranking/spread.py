@@ -44,15 +44,16 @@ class Lost(NamedTuple):
 
 
 def results(job: Job, tasks: Sequence[Any], executor: Executor = "here", workers: int = 0) -> Iterator[Any]:
-    """Yield the result of each task, in order; `workers` 0 is one per core."""
+    """Yield the result of each task, in order; `workers` 0 is one per core (of the cluster, with Ray)."""
     if executor == "here" or not tasks:
         with device.threads(1):  # sums over several threads round differently
             for task in tasks:
                 yield job.work(job.shared, task)
         return
-    count = min(workers or os.cpu_count() or 1, len(tasks))
-    run = _in_processes if executor == "processes" else _on_ray
-    yield from run(job, tasks, count)
+    if executor == "ray":
+        yield from _on_ray(job, tasks, workers)
+    else:
+        yield from _in_processes(job, tasks, min(workers or os.cpu_count() or 1, len(tasks)))
 
 
 def _chunks(tasks: Sequence[Any], workers: int) -> list[Sequence[Any]]:
@@ -153,15 +154,18 @@ class Actor:
 
 
 def _on_ray(job: Job, tasks: Sequence[Any], workers: int) -> Iterator[Any]:
-    """Distribute chunks to actors, which Ray restarts when they die."""
+    """Distribute chunks to actors, one core each, which Ray restarts when they die."""
     try:
         import ray
     except ImportError:
         raise UserError("--spread ray needs Ray: pip install 'vitruvius[ray]'") from None
     if not ray.is_initialized():
         ray.init(include_dashboard=False, log_to_driver=False, logging_level="error")
+    # The driver may run on a small machine: the cluster's cores count, and no actor waits for one for ever.
+    cores = max(1, int(ray.cluster_resources().get("CPU", 1)))
+    workers = min(workers or cores, cores, len(tasks))
     shared = ray.put(job.shared)
-    made = ray.remote(max_restarts=-1, max_task_retries=TRIES - 1)(Actor)
+    made = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=TRIES - 1)(Actor)
     actors = [made.remote(job.work, shared) for _ in range(workers)]
 
     def retry(task: Any) -> Any:

@@ -14,9 +14,12 @@ from vitruvius.core import config, plugins, records, run_list
 from vitruvius.core.blocks import Block, Table
 from vitruvius.core.config import Flags, Positional
 from vitruvius.core.errors import unknown
+from vitruvius.measuring import prices
 
 FAMILIES = ("kernels", "datasets", "objectives", "optimisers", "proxies", "checks", "lessons", "verbs")
-COLUMNS = ("name", "parameters", "multiply-adds", "weights MiB", "training MiB per image", "what it is")
+COLUMNS = ("name", "parameters", "multiply-adds", "MiB per image", "peak MiB")
+BATCH = 64
+"""Images of the training step whose memory is told."""
 
 
 class Config(config.Config):
@@ -47,6 +50,10 @@ class Preset(Member):
     """Multiply-adds of weights with weights, once per forward pass, whatever the batch."""
     pass_bytes: int
     """Bytes that training keeps of them."""
+    peak_bytes: int
+    """Bytes of a training step with 64 images: weights, gradients, AdamW, activations."""
+    predicted_ms: float | None
+    """Predicted milliseconds of one image on this machine; None without a price list."""
 
 
 class Result(records.Result):
@@ -54,6 +61,8 @@ class Result(records.Result):
 
     families: dict[str, tuple[Member, ...]]
     presets: tuple[Preset, ...]
+    prediction_error: float | None = None
+    """Median relative error of the predicted milliseconds on networks that the price list had not seen."""
     runs: tuple[run_list.Run, ...] | None = None
     """The run folders, if they were asked for."""
 
@@ -61,14 +70,24 @@ class Result(records.Result):
         for family, found in self.families.items():
             rows = tuple((member.name, member.summary) for member in found)
             yield Table(title=family, columns=("name", "what it is"), rows=rows)
-        presets = []
-        for one in self.presets:
-            sizes = (one.params, one.macs, one.weight_bytes / 2**20, one.activation_bytes / 2**20)
-            presets.append((one.name, *sizes, one.summary))
-        if presets:
-            yield Table(title="presets", columns=COLUMNS, rows=tuple(presets))
+        if self.presets:
+            yield self._presets()
         if self.runs is not None:
             yield run_list.table(self.runs)
+
+    def _presets(self) -> Table:
+        """The presets with what they cost; predicted milliseconds where this machine has a price list."""
+        with_ms, rows = self.prediction_error is not None, []
+        for one in self.presets:
+            mebibytes = [number / 2**20 for number in (one.activation_bytes, one.peak_bytes)]
+            milliseconds = [one.predicted_ms] * with_ms
+            rows.append((one.name, one.params, one.macs, *mebibytes, *milliseconds, one.summary))
+        columns = (*COLUMNS, *["predicted ms"] * with_ms, "what it is")
+        note = f"MiB per image: what training keeps of it; peak MiB: a training step with {BATCH} images"
+        if with_ms:
+            error = f"within {100 * (self.prediction_error or 0):.0f} % (median)"
+            note = f"{note}; predicted ms: of one image on this machine, {error}"
+        return Table(title="presets", columns=columns, rows=tuple(rows), note=note)
 
 
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
@@ -86,5 +105,8 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
             families[family] = tuple(Member(name=member.name, summary=member.summary) for member in found)
     if config.family in ("all", "presets"):
         for name, (summary, arch) in tables.presets().items():
-            presets.append(Preset(name=name, summary=summary, **cost.cost(arch)._asdict()))
-    yield Result(families=families, presets=tuple(presets))
+            price = cost.cost(arch)
+            peak, predicted = price.training_bytes(BATCH), prices.predicted_ms(arch)
+            costs = {**price._asdict(), "peak_bytes": peak, "predicted_ms": predicted}
+            presets.append(Preset(name=name, summary=summary, **costs))
+    yield Result(families=families, presets=tuple(presets), prediction_error=prices.prediction_error())
