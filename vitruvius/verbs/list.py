@@ -2,6 +2,7 @@
 
 vitruvius list
 vitruvius list presets
+vitruvius list spaces
 vitruvius list runs
 """
 
@@ -9,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import ClassVar
 
-from vitruvius.arch import cost, tables
+from vitruvius.arch import cost, spaces, tables
 from vitruvius.core import config, plugins, records, run_list
 from vitruvius.core.blocks import Block, Table
 from vitruvius.core.config import Flags, Positional
@@ -24,7 +25,7 @@ class Config(config.Config):
 
     takes: ClassVar[tuple[str, ...]] = (*config.Config.takes, "runs")
     family: Positional[str] = "all"
-    """kernels, datasets, presets, runs, ...; by default all but the runs."""
+    """kernels, datasets, presets, spaces, runs, ...; by default all but the runs."""
 
 
 class Member(config.Strict):
@@ -49,11 +50,21 @@ class Preset(Member):
     """Bytes that training keeps of them."""
 
 
+class Space(Member):
+    """A search space, with the number of its networks."""
+
+    networks: int
+    """Before constraints and budget."""
+    images: tuple[int, int]
+    """The smallest and the largest side of the images for which it is meant."""
+
+
 class Result(records.Result):
     """The members of each family."""
 
     families: dict[str, tuple[Member, ...]]
     presets: tuple[Preset, ...]
+    spaces: tuple[Space, ...] = ()
     runs: tuple[run_list.Run, ...] | None = None
     """The run folders, if they were asked for."""
 
@@ -67,6 +78,11 @@ class Result(records.Result):
             presets.append((one.name, *sizes, one.summary))
         if presets:
             yield Table(title="presets", columns=COLUMNS, rows=tuple(presets))
+        if self.spaces:
+            rows = tuple(
+                (one.name, one.networks, "{} to {}".format(*one.images), one.summary) for one in self.spaces
+            )
+            yield Table(title="spaces", columns=("name", "networks", "image side", "what it is"), rows=rows)
         if self.runs is not None:
             yield run_list.table(self.runs)
 
@@ -77,8 +93,8 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     if config.family == "runs":
         yield Result(families={}, presets=(), runs=run_list.find(Path(flags.runs)))
         return
-    if config.family not in ("all", "presets", *present):
-        raise unknown("family", config.family, ["all", "presets", "runs", *present])
+    if config.family not in ("all", "presets", "spaces", *present):
+        raise unknown("family", config.family, ["all", "presets", "runs", "spaces", *present])
     families, presets = {}, []
     for family in present:
         if config.family in ("all", family):
@@ -87,4 +103,10 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     if config.family in ("all", "presets"):
         for name, (summary, arch) in tables.presets().items():
             presets.append(Preset(name=name, summary=summary, **cost.cost(arch)._asdict()))
-    yield Result(families=families, presets=tuple(presets))
+    found_spaces = []
+    if config.family in ("all", "spaces"):
+        for name in spaces.names():
+            space = spaces.get(name)
+            about = {"summary": space.summary, "networks": space.count(), "images": space.images}
+            found_spaces.append(Space(name=name, **about))  # type: ignore[arg-type]
+    yield Result(families=families, presets=tuple(presets), spaces=tuple(found_spaces))
