@@ -1,6 +1,4 @@
-"""Intervals against simulation and closed forms; the front by brute force."""
-
-import math
+"""Intervals against simulation and closed forms."""
 
 import numpy as np
 import pytest
@@ -53,21 +51,3 @@ def test_the_test_interval_is_wilsons() -> None:
     assert (found.low, found.high) == (pytest.approx(0.82563, abs=1e-5), pytest.approx(0.94477, abs=1e-5))
     assert gains.tested(1.0, 10).high == 1.0
     assert gains.tested(0.5, 0).value is None
-
-
-def test_promotion_by_price_takes_whole_fronts() -> None:
-    random = np.random.default_rng(2)
-    scores = dict(enumerate(random.random(30).tolist()))
-    prices = dict(enumerate(random.random(30).tolist()))
-    on_front = {
-        n for n in scores if not any(scores[m] >= scores[n] and prices[m] <= prices[n] and m != n for m in scores)
-    }
-    chosen = gains.promoted(scores, len(on_front), prices)
-    assert set(chosen) == on_front
-    few = gains.promoted(scores, 2, prices)
-    assert few == [max(scores, key=scores.__getitem__), min(on_front, key=prices.__getitem__)]
-    assert math.isclose(len(gains.promoted(scores, 20, prices)), 20)
-
-
-def test_ties_are_broken_by_the_second_score() -> None:
-    assert gains.promoted({1: 0.5, 2: 0.5, 3: 0.5}, 2, ties={1: 0.0, 2: 0.1, 3: 0.2}) == [3, 2]

@@ -88,7 +88,9 @@ def _spans_decades(values: Sequence[float]) -> bool:
 
 def page(result: Result) -> str:
     """The interactive report: hovering names a network and its size, choosing a score sorts the table."""
-    blocks: list[Block] = [*remarks(result)]
+    again = result.reranking
+    blocks: list[Block] = [Text(text=again.sentence, style="title"), again.table(len(again.rows))] if again else []
+    blocks += remarks(result)
     for column, evaluation in result.evaluation.items():
         blocks += [evaluations(result.accuracy_name(column), evaluation), *verdicts(evaluation)]
         blocks += [_details(evaluation)] if any(found.archs for found in evaluation.values()) else []

@@ -73,13 +73,15 @@ def inputs(config: Config) -> dict[str, str]:
 
 def prepare(config: Config) -> Prepared:
     """Read the data and the networks; every fault of the request is refused here."""
-    from vitruvius.ranking import candidates, score
+    from vitruvius.ranking import candidates, known, score
     from vitruvius.training.batches import require_classes
 
     for column, table in _accuracy_columns(config).items():
         tables.refuse_bad_accuracies(table, column)
         tables.measured_on(table, column)
     _noise_ceiling(config)
+    if config.known is not None:
+        known.refuse(config.known, tables.file(config.archs))
     proxies = score.locate_proxies(config.proxies)
     data = config.load()
     require_classes(data)
@@ -118,16 +120,23 @@ def finish(
     folder: RunFolder, config: Config, prepared: Prepared, done: "dict[str, Scored]", began: float
 ) -> Result:
     """Read the accuracies, now that every score is on disk, evaluate the scores and write the run's files."""
+    from vitruvius.ranking import known as known_accuracies
     from vitruvius.ranking import report, score, verdict
 
     table = score.score_table(prepared.scoring, done)
     shown, elsewhere = _columns_for(config, prepared.data)
     known = _accuracies(shown, len(prepared.names))
     ranked = verdict.candidates(prepared.names, prepared.scoring.networks, table, known)
+    reranking = None
+    if config.known is not None and (path := tables.file(config.archs)):
+        values = tables.accuracies(path, config.known)
+        asked = config.known, prepared.names, prepared.scoring.networks, table, values
+        reranking = known_accuracies.rerank(*asked)
     named = {column: tables.measured_on(path, column) for column, path in shown.items()}
     result = Result(
         archs=verdict.in_order(ranked),
         evaluation={column: verdict.evaluate(table, ranked, column, config.seed) for column in known},
+        reranking=reranking,
         best={proxy: verdict.best(prepared.names, rows) for proxy, rows in table.items()},
         noise_ceiling=_noise_ceiling(config) if shown else None,
         data=prepared.data,

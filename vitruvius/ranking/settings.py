@@ -30,6 +30,8 @@ class Config(RunConfig, DataChoice):
     """The first of the seeds."""
     accuracy: str | None = None
     """The accuracy column that evaluates the scores; default: each that ends in acc or accuracy."""
+    known: str | None = None
+    """An accuracy column with gaps: what is known re-ranks the networks whose accuracy is not."""
     spread: Executor = "here"
     """Where the scores are computed; they are the same everywhere."""
     workers: Annotated[int, Field(ge=0, le=4096)] = 0

@@ -78,45 +78,6 @@ def front(networks: Sequence[Network], price: Price) -> tuple[str, ...]:
     return tuple(found)
 
 
-def promoted(
-    scores: Mapping[int, float],
-    count: int,
-    prices: Mapping[int, float] | None = None,
-    ties: Mapping[int, float] | None = None,
-) -> list[int]:
-    """Return the numbers of the networks that go on: the best, or with prices the layers of the front.
-
-    Of equal scores the higher one of `ties` is better.
-
-    >>> promoted({1: 0.5, 2: 0.9, 3: 0.7}, 2)
-    [2, 3]
-    >>> promoted({1: 0.5, 2: 0.9, 3: 0.7}, 2, {1: 10, 2: 30, 3: 40})
-    [2, 1]
-    """
-    second = ties or {}
-    left = sorted(scores, key=lambda number: (-scores[number], -second.get(number, 0.0), number))
-    if prices is None:
-        return left[:count]
-    chosen: list[int] = []
-    while left and len(chosen) < count:
-        layer, cheapest = [], math.inf
-        for number in left:  # the best first: one is on the front if it is cheaper than all better ones
-            if prices[number] < cheapest:
-                layer.append(number)
-                cheapest = prices[number]
-        room = count - len(chosen)
-        chosen += layer if len(layer) <= room else _spaced(layer, room)
-        left = [number for number in left if number not in layer]
-    return chosen
-
-
-def _spaced(layer: list[int], count: int) -> list[int]:
-    """Return the best of a layer and others at equal distances along it, down to the cheapest."""
-    if count == 1:
-        return layer[:1]
-    return [layer[round(index * (len(layer) - 1) / (count - 1))] for index in range(count)]
-
-
 def _half_width(variance: tuple[float, int], seeds: float, of_images: float, level: float) -> float:
     """Return half the width of an interval over seeds (t quantile) and images (normal quantile)."""
     squared, known = variance

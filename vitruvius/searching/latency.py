@@ -6,7 +6,7 @@ import torch
 
 from vitruvius.arch.arch import Arch
 from vitruvius.arch.tables import Named
-from vitruvius.measuring import latency
+from vitruvius.measuring import latency, prices
 from vitruvius.measuring.settings import MeasureSettings
 
 REPEATS = 30
@@ -14,7 +14,7 @@ REPEATS = 30
 
 def predicted(arch: Arch) -> float | None:
     """Return the predicted milliseconds of one image, None without a price list of this machine."""
-    return None
+    return prices.predicted_ms(arch)
 
 
 def measured(archs: Sequence[tuple[str, Arch]]) -> dict[str, float]:

@@ -90,7 +90,7 @@ def prepare(config: Config, flags: Flags, planned: Plan | None = None) -> Prepar
             planned = plan.make(trainings_paid, steps, len(drawn.candidates), config.front is not None)
         else:
             planned = plan.make(trainings, steps, len(drawn.candidates), config.front is not None)
-    where = device.fingerprint(1, 1)
+    where = device.fingerprint(1, 1, device.choose_device(config.device))
     versions = runs.environment(("torch", "numpy", "safetensors", "optuna"), **where, data_sha256=data.sha256)
     return Prepared(
         config, data, name, drawn, networks, drawn.largest.number, preset, rhythm, planned, versions
@@ -115,11 +115,8 @@ def shared_settings(config: Config) -> dict[str, Any]:
         name: getattr(config, name) for name in ClassifierSettings.model_fields if hasattr(config, name)
     }
     where = device.choose_device(config.device)
-    return fields | {
-        "precision": device.choose_precision(config.precision, where),
-        "compile": "off",
-        "threads": 1,
-    }
+    decided = {"device": where.type, "precision": device.choose_precision(config.precision, where)}
+    return fields | decided | {"compile": "off", "threads": 1, "workers": 1}
 
 
 def _refuse_options(config: Config, flags: Flags) -> None:

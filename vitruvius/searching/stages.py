@@ -12,7 +12,7 @@ import numpy as np
 from vitruvius.core.errors import WorkFailed
 from vitruvius.core.records import Note, Record
 from vitruvius.ranking import score, surrogate
-from vitruvius.searching import gains, latency, plan, queueing
+from vitruvius.searching import latency, plan, promotion, queueing
 from vitruvius.searching.plan import Rung
 from vitruvius.searching.prepare import PRESET
 from vitruvius.searching.results import Chosen, Learned, Stage
@@ -23,8 +23,6 @@ from vitruvius.searching.trials import Outcome
 PROXIES = ("dss", "synflow", "snip", "grad_norm", "naswot", "zico", "az_expressivity", "head_confidence")
 """Features beside structure; none of them judges."""
 BATCH = 64
-RANDOM_SHARE = 4
-"""One of so many networks is taken at random and not by the prior: the sign of size must be learned."""
 
 
 Stages = Generator[Record, None, list[int]]
@@ -45,7 +43,7 @@ def run(search: Search) -> Generator[Record, None, tuple[list[int], dict[str, in
         finalists = yield from _halving(search)
     else:
         prior = _prior(search)
-        finalists = gains.promoted(prior, search.plan.finalists, search.prices())
+        finalists = promotion.promoted(prior, search.plan.finalists, search.prices())
         yield Note(text="the budget pays for a few full trainings only: the prior has chosen the networks")
     finalists = yield from _fast_enough(search, finalists)
     baselines = _baselines(search)
@@ -97,7 +95,7 @@ def _halving(search: Search) -> Stages:
         steps = search.plan.steps if rung is None else rung.steps
         scores = _posterior(search, chosen, reached)
         most = _affordable(search, count, steps)
-        promoted = gains.promoted(scores, most, search.prices(), _prior(search))
+        promoted = promotion.promoted(scores, most, search.prices(), _prior(search))
         name = f"for {steps:,} steps" if rung else "finalists"
         promoted = yield from _choose(search, name, promoted, "")
         said = search.learned[-1].sentence if search.learned else "by accuracy"
@@ -121,17 +119,8 @@ def _choose(search: Search, step: str, numbers: list[int], why: str) -> Stages:
 
 
 def _by_prior(search: Search, chosen: Sequence[int], count: int) -> list[int]:
-    """Choose by the prior, every fourth at random, the largest that fits first; with --front by price too."""
-    prior = _prior(search)
-    left = [number for number in search.numbers if number not in chosen]
-    found = [number for number in [search.prepared.largest] if number in left]
-    prices = search.prices()
-    ordered = gains.promoted({number: prior[number] for number in left}, len(left), prices)
-    at_random = sorted(left)  # numbers are the order of a random draw
-    while len(found) < min(count, len(left)):
-        source = at_random if len(found) % RANDOM_SHARE == RANDOM_SHARE - 1 else ordered
-        found.append(next(number for number in source if number not in found))
-    return found[:count]
+    """Choose by the prior, the largest network that fits first."""
+    return promotion.first(_prior(search), count, chosen, [search.prepared.largest], search.prices())
 
 
 def _second_half(search: Search, chosen: list[int], rung: Rung) -> list[int]:
@@ -142,7 +131,7 @@ def _second_half(search: Search, chosen: list[int], rung: Rung) -> list[int]:
         return _by_prior(search, chosen, count)
     predicted = dict(zip(search.numbers, fit.prediction_n.tolist(), strict=True))
     left = {number: value for number, value in predicted.items() if number not in chosen}
-    return gains.promoted(left, count, search.prices())
+    return promotion.promoted(left, count, search.prices())
 
 
 def _posterior(search: Search, chosen: list[int], reached: list[int]) -> dict[int, float]:

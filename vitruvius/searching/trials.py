@@ -36,7 +36,7 @@ BASE = "mnist"
 class Training(RunConfig, ClassifierSettings):
     """The settings of one training, as `vitruvius train` records and reads them."""
 
-    changeable: ClassVar[tuple[str, ...]] = ("epochs", "time_limit", "doctor")
+    changeable: ClassVar[tuple[str, ...]] = ("epochs", "cosine_epochs", "time_limit", "doctor")
 
 
 class Arrays(NamedTuple):
