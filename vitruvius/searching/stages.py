@@ -4,7 +4,7 @@ Every choice depends on (settings, seed, data) and on accuracies, which depend o
 limits the search, a choice also depends on the clock and is recorded before it is acted upon.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -33,10 +33,12 @@ def run(search: Search) -> Generator[Record, None, tuple[list[int], dict[str, in
     prepared, drawn = search.prepared, search.prepared.drawn
     text = f"candidates: {drawn.fitting:,} of {drawn.tried:,} networks of the space {prepared.space} fit"
     yield _stage(search, 1, text, _planned(search))
-    count = len(search.numbers)
-    yield _stage(
-        search, 2, f"features: structure and {len(PROXIES)} scores of {count} networks", _planned(search)
-    )
+    for number, candidate in prepared.networks.items():
+        found = latency.predicted(candidate.arch)
+        if found is not None:
+            search.ms[number] = (found, False)
+    text = f"features: structure and {len(PROXIES)} scores of {len(search.numbers)} networks"
+    yield _stage(search, 2, text, _planned(search))
     yield from score_networks(search)
     finalists: list[int] = []
     if search.plan.rungs:
@@ -126,7 +128,8 @@ def _by_prior(search: Search, chosen: Sequence[int], count: int) -> list[int]:
 def _second_half(search: Search, chosen: list[int], rung: Rung) -> list[int]:
     """Choose further networks by what the first half has taught, or by the prior if that is no better."""
     count = max(0, _affordable(search, rung.networks, rung.steps) - len(chosen))
-    fit = _fit(search, search.numbers, rung.steps, [], "second half")
+    known = _known(search, rung.steps, chosen)
+    fit = _fit(search, search.numbers, known, [], "second half")
     if fit is None or not fit.is_better:
         return _by_prior(search, chosen, count)
     predicted = dict(zip(search.numbers, fit.prediction_n.tolist(), strict=True))
@@ -137,13 +140,13 @@ def _second_half(search: Search, chosen: list[int], rung: Rung) -> list[int]:
 def _posterior(search: Search, chosen: list[int], reached: list[int]) -> dict[int, float]:
     """Return what is expected of each network: its accuracy, drawn towards the prediction by its noise."""
     *shorter, steps = reached
-    known = queueing.accuracies(search, steps)
+    known = _known(search, steps, chosen)
     earlier = [queueing.accuracies(search, length) for length in shorter]
     inside = [number for number in chosen if all(number in found for found in earlier)]
     if not known:
         raise WorkFailed(f"every training failed: {queueing.first_failure(search)}")
     pool = search.numbers if not shorter else inside
-    fit = _fit(search, pool, steps, shorter, f"after {steps:,} steps")
+    fit = _fit(search, pool, known, shorter, f"after {steps:,} steps")
     if fit is None or not fit.is_better:
         return {number: known[number] for number in chosen if number in known}
     images = len(search.prepared.data.validation)
@@ -159,9 +162,9 @@ def _posterior(search: Search, chosen: list[int], reached: list[int]) -> dict[in
 
 
 def _fit(
-    search: Search, pool: Sequence[int], steps: int, shorter: Sequence[int], step: str
+    search: Search, pool: Sequence[int], known: Mapping[int, float], shorter: Sequence[int], step: str
 ) -> surrogate.Fit | None:
-    """Fit the accuracies after so many steps by structure, scores and the accuracies after fewer steps."""
+    """Fit known accuracies by structure, scores and the accuracies after fewer steps; keep what is learned."""
     place = {number: index for index, number in enumerate(search.numbers)}
     rows = [place[number] for number in pool]
     scores = {name: values[rows] for name, values in search.scores.items()}
@@ -170,7 +173,6 @@ def _fit(
     for length in shorter:
         found = queueing.accuracies(search, length)
         features[f"after {length}"] = {f"accuracy after {length:,}": np.array([found[n] for n in pool])}
-    known = queueing.accuracies(search, steps)
     accuracy = np.array([known.get(number, np.nan) for number in pool])
     params = np.array([float(search.prepared.networks[number].params) for number in pool])
     fit = surrogate.fit(surrogate.prior(scores), features, accuracy, params)
@@ -187,6 +189,12 @@ def _fit(
         )
     search.learned.append(learned)
     return fit
+
+
+def _known(search: Search, steps: int, chosen: Sequence[int]) -> dict[int, float]:
+    """Return the accuracies of the chosen networks alone: a resumed search may know those of later choices."""
+    found = queueing.accuracies(search, steps)
+    return {number: found[number] for number in chosen if number in found}
 
 
 def _prior(search: Search) -> dict[int, float]:
@@ -206,12 +214,8 @@ def _baselines(search: Search) -> dict[str, int]:
 
 
 def _fast_enough(search: Search, finalists: list[int]) -> Stages:
-    """Predict or measure how long the finalists take; leave out those that take longer than --max-ms."""
+    """Measure finalists whose time is not predicted; leave out those that take longer than --max-ms."""
     config = search.prepared.config
-    for number in search.numbers:
-        found = latency.predicted(search.prepared.networks[number].arch)
-        if found is not None:
-            search.ms[number] = (found, False)
     if config.max_ms is None and config.front != "ms":
         return finalists
     named = [

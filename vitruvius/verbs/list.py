@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import ClassVar
 
-from vitruvius.arch import cost, spaces, tables
+from vitruvius.arch import cost, tables
+from vitruvius.arch import spaces as search_spaces
 from vitruvius.core import config, plugins, records, run_list
 from vitruvius.core.blocks import Block, Table
 from vitruvius.core.config import Flags, Positional
@@ -79,10 +80,12 @@ class Result(records.Result):
         if presets:
             yield Table(title="presets", columns=COLUMNS, rows=tuple(presets))
         if self.spaces:
-            rows = tuple(
-                (one.name, one.networks, "{} to {}".format(*one.images), one.summary) for one in self.spaces
+            sides = ["{} to {}".format(*one.images) for one in self.spaces]
+            spaces = tuple(
+                (one.name, one.networks, side, one.summary)
+                for one, side in zip(self.spaces, sides, strict=True)
             )
-            yield Table(title="spaces", columns=("name", "networks", "image side", "what it is"), rows=rows)
+            yield Table(title="spaces", columns=("name", "networks", "image side", "what it is"), rows=spaces)
         if self.runs is not None:
             yield run_list.table(self.runs)
 
@@ -105,8 +108,8 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
             presets.append(Preset(name=name, summary=summary, **cost.cost(arch)._asdict()))
     found_spaces = []
     if config.family in ("all", "spaces"):
-        for name in spaces.names():
-            space = spaces.get(name)
+        for name in search_spaces.names():
+            space = search_spaces.get(name)
             about = {"summary": space.summary, "networks": space.count(), "images": space.images}
-            found_spaces.append(Space(name=name, **about))  # type: ignore[arg-type]
+            found_spaces.append(Space(name=name, **about))
     yield Result(families=families, presets=tuple(presets), spaces=tuple(found_spaces))
