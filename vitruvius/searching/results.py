@@ -183,17 +183,9 @@ class Result(records.Result):
     def train_command(self) -> str:
         """Return the command that trains the recommended network."""
         fields = (
-            "data",
-            "data_dir",
-            "validation",
-            "split_seed",
-            "epochs",
-            "batch",
-            "lr",
-            "warmup",
-            "schedule",
+            *("data", "data_dir", "validation", "split_seed", "epochs", "batch", "lr", "warmup", "schedule"),
+            *("weight_decay", "clip", "optimiser", "label_smoothing", "shift", "crop"),
         )
-        fields += ("weight_decay", "clip", "optimiser", "label_smoothing", "shift", "crop")
         kinds, words = Config.model_fields, []
         for name in fields:
             value = getattr(self.config, name)
