@@ -138,7 +138,7 @@ def few_labels(table: Table, label: str, repetitions: int) -> list[dict[str, Any
                 found.append((way, tau, within(predicted[rest], accuracy[rest], params[rest])))
         for way in ("surrogate", "params"):
             taus = np.array([row[1:] for row in found if row[0] == way])
-            mean, low, high = taus.mean(0), *np.percentile(taus, [2.5, 97.5], axis=0)
+            mean, (low, high) = taus.mean(0), np.percentile(taus, [2.5, 97.5], axis=0)
             row = {"table": table.name, "label": label, "k": k, "way": way, "tau": mean[0], "within": mean[1]}
             rows.append(row | {"within_low": low[1], "within_high": high[1]})
     return [{key: float(v) if isinstance(v, np.floating) else v for key, v in row.items()} for row in rows]

@@ -16,13 +16,13 @@ FEATURES = {"structure": {"log params": np.log(PARAMS), "hidden": HIDDEN}, "scor
 PRIOR = surrogate.ranks(PARAMS)
 
 
-def known(accuracy: np.ndarray, count: int) -> np.ndarray:  # type: ignore[type-arg]
+def known(accuracy: np.ndarray, count: int) -> np.ndarray:
     found = np.full(N, np.nan)
     found[:count] = accuracy[:count]
     return found
 
 
-def fitted(accuracy: np.ndarray, count: int) -> surrogate.Fit:  # type: ignore[type-arg]
+def fitted(accuracy: np.ndarray, count: int) -> surrogate.Fit:
     fit = surrogate.fit(PRIOR, FEATURES, known(accuracy, count), PARAMS)
     assert fit is not None
     return fit

@@ -114,7 +114,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     settings = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1"
     as_server(str(bin_ / "pg_ctl"), "-D", str(data), "-w", "-l", str(folder / "log"), "-o", settings, "start")
     try:
-        yield f"postgresql+psycopg://postgres@127.0.0.1:{port}/postgres"
+        yield f"postgresql://postgres@127.0.0.1:{port}/postgres"
     finally:
         as_server(str(bin_ / "pg_ctl"), "-D", str(data), "-m", "immediate", "stop")
 
@@ -146,7 +146,7 @@ def test_two_searches_share_a_study_and_train_nothing_twice(
 def _config(url: str) -> str:
     import optuna
 
-    return str(optuna.load_study(study_name="toy", storage=url).user_attrs["config"])
+    return str(optuna.load_study(study_name="toy", storage=url.replace("://", "+psycopg://")).user_attrs["config"])
 
 
 def test_what_a_dead_machine_was_training_is_queued_again(server: str, monkeypatch: pytest.MonkeyPatch) -> None:

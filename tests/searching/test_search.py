@@ -17,6 +17,7 @@ from vitruvius.searching.results import Result, Stage, Trained
 from vitruvius.searching.settings import Config
 from vitruvius.searching.study import Request, Study
 from vitruvius.searching.trials import Outcome
+from vitruvius.training.results import Result as TrainResult
 from vitruvius.verbs import predict, train
 
 Run = Callable[..., list[Record]]
@@ -77,7 +78,7 @@ def test_the_winner_is_a_run_of_train_that_predict_takes(whole: tuple[list[Recor
     assert kept["val_accuracy"] == pytest.approx(result.winner.full[0])
     assert kept["test_accuracy"] == pytest.approx(result.test_accuracy.value)
     again = list(train.run(train.Config(), Flags(runs=str(runs), resume="toy")))[-1]
-    assert isinstance(again, train.Result)
+    assert isinstance(again, TrainResult)
     assert again.test_accuracy == kept["test_accuracy"]
     guess = list(predict.run(predict.Config(run="toy"), Flags(runs=str(runs))))[-1]
     assert guess.is_data
@@ -111,12 +112,12 @@ class Killed(BaseException):
     """The process dies: nothing that comes after it is executed."""
 
 
-@pytest.mark.parametrize("at", [1, 4, 9])
+@pytest.mark.parametrize("at", [1, 4, 7])
 def test_a_killed_search_goes_on_and_trains_nothing_twice(
     run: Run, whole: tuple[list[Record], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
 ) -> None:
     """Killed in the middle of its n-th training, whose trial stays RUNNING."""
-    original, trained = trials.train, []
+    original, trained = trials.train, list[tuple[str, int]]()
 
     def dies(shared: Any, task: Any) -> Outcome:
         trained.append((task.name, task.steps))
@@ -128,7 +129,7 @@ def test_a_killed_search_goes_on_and_trains_nothing_twice(
     with pytest.raises(Killed):
         run(tmp_path, trainings=5)
     finished = trained[:-1]
-    monkeypatch.setattr(trials, "train", lambda shared, task: trained.append((task.name, task.steps)) or original(shared, task))
+    at = 0  # never again
     records = run(tmp_path, resume=True)
     assert fingerprint(result_of(records)) == fingerprint(result_of(whole[0]))
     assert not [task for task in finished if trained.count(task) > 1]
@@ -138,7 +139,7 @@ def test_a_killed_search_goes_on_and_trains_nothing_twice(
 def test_a_failing_network_is_a_row_with_its_reason(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original, failing = trials._trained, []
+    original, failing = trials._trained, list[str]()
 
     def fails(shared: Any, task: Any, *rest: Any) -> Outcome:
         if not failing or task.name in failing:
@@ -267,7 +268,7 @@ def test_a_duplicate_in_the_queue_is_not_handed_out(tmp_path: Path) -> None:
 
 def test_a_storage_that_cannot_be_reached_is_a_sentence_without_the_password() -> None:
     with pytest.raises(UserError, match="--storage postgresql://ann@localhost:1/x") as caught:
-        Study("postgresql+psycopg://ann:secret@localhost:1/x".replace("+psycopg", ""), "x", "me", "s")
+        Study("postgresql://ann:secret@localhost:1/x", "x", "me", "s")
     assert "secret" not in str(caught.value)
 
 

@@ -40,9 +40,9 @@ def measure(settings: Sequence[Training], data: Dataset, batch: int) -> Pace:
             began = time.perf_counter()
             for _ in range(TIMED):
                 loop.step(job, order)
-            arch = job.model.arch
             seconds.append((time.perf_counter() - began) / TIMED)
-            rows.append((arch.depth + 1, cost.cost(arch).macs * len(order)))  # type: ignore[union-attr,arg-type,operator]
+            arch = config.resolve(data)
+            rows.append((float(arch.depth + 1), float(cost.cost(arch).macs * len(order))))
     return fit(rows, seconds)
 
 

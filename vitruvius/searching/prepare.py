@@ -70,7 +70,7 @@ def prepare(config: Config, flags: Flags, planned: Plan | None = None) -> Prepar
     name = spaces.default_for(sizes["image"]) if config.space == "auto" else config.space
     space = spaces.drawable(name, sizes["image"])
     law = ("log-uniform" if config.front else "uniform") if config.sampling == "auto" else config.sampling
-    rule = Rule(space, sizes, config.seed, law)  # type: ignore[arg-type]
+    rule = Rule(space, sizes, config.seed, law)
     steps = training_steps(config, data)
     trainings = config.trainings or plan.DEFAULT
     wanted = config.scored or SCORED_PER_TRAINING * plan.make(trainings, steps, 10**6).short

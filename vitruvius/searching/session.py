@@ -20,7 +20,7 @@ from vitruvius.searching.prepare import Prepared
 from vitruvius.searching.results import Chosen, Gain, Network, Result, Spent
 from vitruvius.searching.settings import Config
 from vitruvius.searching.state import Search
-from vitruvius.searching.study import Study
+from vitruvius.searching.study import Request, Study
 
 STUDY = "study.db"
 HOW_RUN = ("spread", "workers", "storage", "data_dir")
@@ -155,7 +155,7 @@ def _networks(search: Search, finalists: Sequence[int], baselines: dict[str, int
         reached = {
             r.steps: o.accuracy for r, o in mine.items() if o.accuracy is not None and r.replicate == 0
         }
-        ended = [mine.get(stages.Request(number, search.plan.steps, seed)) for seed in range(SEEDS)]
+        ended = [mine.get(Request(number, search.plan.steps, seed)) for seed in range(SEEDS)]
         failed = [outcome.failed for outcome in mine.values() if outcome.failed]
         candidate, ms = prepared.networks[number], search.ms.get(number)
         found.append(

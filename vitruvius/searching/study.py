@@ -41,7 +41,7 @@ class Study:
         beat: dict[str, Any] = {"heartbeat_interval": BEAT, "grace_period": GRACE} if self.is_shared else {}
         try:
             with _quiet():
-                self.storage = optuna.storages.RDBStorage(url, **beat)
+                self.storage = optuna.storages.RDBStorage(_with_driver(url), **beat)
                 # The sampler is never asked: every parameter of a trial is given when it is queued.
                 sampler = optuna.samplers.RandomSampler(seed=0)
                 self.study = optuna.create_study(
@@ -112,7 +112,7 @@ class Study:
         """Take up to `most` of the wanted trainings out of the queue: they are RUNNING, and this search's own."""
         optuna = _optuna()
         states, requests = optuna.trial.TrialState, set(wanted)
-        claimed: list[tuple[optuna.Trial, Request]] = []
+        claimed: list[tuple[Any, Request]] = []
         while len(claimed) < most and self._trials(states.WAITING):
             trial = self.study.ask(_distributions())
             trial.set_user_attr(OWNER, self.owner)
@@ -209,6 +209,15 @@ def _quiet() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
+
+
+def _with_driver(url: str) -> str:
+    """Return a URL with the driver that the extra installs, unless it names one.
+
+    >>> _with_driver("postgresql://db/search")
+    'postgresql+psycopg://db/search'
+    """
+    return url.replace("postgresql://", "postgresql+psycopg://", 1)
 
 
 def _hidden(url: str) -> str:
