@@ -113,6 +113,11 @@ def steps_done(search: Search) -> dict[tuple[int, int], int]:
     return found
 
 
+def failed(search: Search) -> set[int]:
+    """Return the networks of which a training has failed."""
+    return {request.network for request, outcome in search.study.finished().items() if outcome.failed}
+
+
 def first_failure(search: Search) -> str:
     """Return the reason of the first training that failed."""
     failed = [outcome.failed for outcome in search.study.finished().values() if outcome.failed]

@@ -23,8 +23,7 @@ from vitruvius.searching.trials import Outcome
 PROXIES = ("dss", "synflow", "snip", "grad_norm", "naswot", "zico", "az_expressivity", "head_confidence")
 """Features beside structure; none of them judges."""
 BATCH = 64
-
-
+"""Images of the minibatch on which networks are scored."""
 Stages = Generator[Record, None, list[int]]
 
 
@@ -149,14 +148,14 @@ def _posterior(search: Search, chosen: list[int], reached: list[int]) -> dict[in
     fit = _fit(search, pool, known, shorter, f"after {steps:,} steps")
     if fit is None or not fit.is_better:
         return {number: known[number] for number in chosen if number in known}
-    images = len(search.prepared.data.validation)
+    images, failed = len(search.prepared.data.validation), queueing.failed(search)
     found = {}
     for number, prediction in zip(pool, fit.prediction_n.tolist(), strict=True):
         if number in known:
             noise = known[number] * (1 - known[number]) / images
             trust = max(fit.error**2 - noise, 0.0) / max(fit.error**2, 1e-12)
             found[number] = trust * known[number] + (1 - trust) * prediction
-        elif number in chosen:
+        elif number in chosen and number not in failed:
             found[number] = prediction
     return found
 
