@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).parent.parent / "vitruvius"
 FAMILIES = {"datasets", "objectives", "optimisers", "proxies", "checks"}
 BELOW_FAMILIES = {"core", "arch", "kernels", "nn"}
 BELOW_SUBJECTS = BELOW_FAMILIES | FAMILIES | {"render"}
-SUBJECTS = {"training", "ranking", "pretraining", "doctor", "exporting", "measuring"}
+SUBJECTS = {"training", "ranking", "pretraining", "doctor", "exporting", "measuring", "searching"}
 BELOW_LESSONS = BELOW_SUBJECTS | SUBJECTS
 BELOW_VERBS = BELOW_LESSONS | {"lessons", "teaching"}
 MAY_IMPORT = {
@@ -33,6 +33,7 @@ MAY_IMPORT = {
     "pretraining": BELOW_SUBJECTS | {"training"},
     "exporting": BELOW_SUBJECTS | {"training"},
     "measuring": BELOW_SUBJECTS | {"training", "exporting"},
+    "searching": BELOW_SUBJECTS | {"training", "ranking", "exporting", "measuring"},
     "lessons": BELOW_LESSONS,
     "teaching": BELOW_LESSONS | {"lessons"},
     "verbs": BELOW_VERBS,

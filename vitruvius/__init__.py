@@ -28,6 +28,7 @@ __all__ = [
     "pretrain",
     "probe",
     "rank",
+    "search",
     "stream",
     "train",
     "watch",
@@ -44,6 +45,11 @@ def train(**options: Any) -> "Result":
 def rank(**options: Any) -> "Result":
     """Rank Vision Transformers without training them: `rank(archs=["mnist", "mnist-slim"], data="mnist")`."""
     return _result("rank", **options)
+
+
+def search(**options: Any) -> "Result":
+    """Search the best network within a budget: `search(data="mnist", max_params=100_000, trainings=20)`."""
+    return _result("search", **options)
 
 
 def pretrain(**options: Any) -> "Result":

@@ -97,8 +97,11 @@ def _spans_decades(values: Sequence[float]) -> bool:
 
 def page(result: Result) -> str:
     """The interactive report: hovering names a network and its size, choosing a score sorts the table."""
-    first = result.asked[0]
-    blocks: list[Block] = [*answer(result)]
+    again, first = result.reranking, result.asked[0]
+    blocks: list[Block] = []
+    if again:
+        blocks += [Text(text=again.sentence, style="title"), again.table(len(again.rows))]
+    blocks += answer(result)
     blocks += [scatter(result, column, first) for column in result.evaluation if not result.exit_code]
     for column, evaluation in result.evaluation.items():
         blocks += [evaluations(result.accuracy_name(column), evaluation), *verdicts(evaluation)]

@@ -123,6 +123,57 @@ class Evaluation(Strict):
     """The number of networks with a known accuracy; 0 if they are too few."""
 
 
+class Predicted(Strict):
+    """A network whose accuracy is not known: what it is predicted to be, with its 95 % interval."""
+
+    name: str
+    accuracy: float | None = None
+    """None where the order is that of the prior, which predicts no accuracy."""
+    low: float | None = None
+    high: float | None = None
+
+
+class Reranking(Strict):
+    """The networks without a known accuracy, ordered by what the known ones have taught (`--known`)."""
+
+    column: str
+    labels: int
+    """How many accuracies are known."""
+    tau: float | None
+    """Kendall's tau of leave-one-out predictions with the known accuracies."""
+    counting: float | None
+    """That of the number of parameters."""
+    used: bool
+    """Whether the predictions decide the order; else the mean rank by a few scores does."""
+    rows: tuple[Predicted, ...]
+    """The best first."""
+
+    @property
+    def sentence(self) -> str:
+        """Say which network is expected to be the best, and how far that can be trusted."""
+        taus = f"leave-one-out tau {short(self.tau)}, counting parameters {short(self.counting)}"
+        if self.used:
+            best = self.rows[0]
+            around = f"{100 * (best.low or 0):.2f} {100 * (best.high or 0):.2f}"
+            expected = f"{100 * (best.accuracy or 0):.2f} % [{around}]"
+            return f"{best.name} is expected to be the best, {expected}; {self.labels} known accuracies, {taus}"
+        why = "no better than counting" if self.labels >= 8 else "too few accuracies are known"
+        return f"{self.rows[0].name} is first by the prior: {why} ({self.labels} known, {taus})"
+
+    def table(self, most: int) -> Table:
+        """The networks in order, with what they are predicted to reach."""
+        cells = [
+            (place, row.name, None if row.accuracy is None else f"{row.accuracy:.2%}", _between(row))
+            for place, row in enumerate(self.rows[:most], 1)
+        ]
+        title = f"{len(self.rows)} networks without a known {self.column}"
+        return Table(title=title, columns=("place", "network", "predicted", "95 %"), rows=tuple(cells))
+
+
+def _between(row: Predicted) -> str | None:
+    return None if row.low is None or row.high is None else f"{row.low:.2%} .. {row.high:.2%}"
+
+
 class Result(records.Result):
     """The candidates in the order of the first score, and how far each score can be trusted."""
 
@@ -133,6 +184,8 @@ class Result(records.Result):
     """By score: the winner, and the networks that cannot be told apart from it."""
     noise_ceiling: NoiseCeiling | None
     """As the table of networks records it."""
+    reranking: Reranking | None = None
+    """With --known."""
     data: str
     data_sha256: str | None = None
     measured_on: ByColumn[str | None] = {}
@@ -177,6 +230,9 @@ class Result(records.Result):
         return f"{name} on {data}" if data else f"{name} (data not named)"
 
     def view(self) -> Iterable[Block]:
+        if self.reranking:
+            yield Text(text=self.reranking.sentence, style="title")
+            yield self.reranking.table(SHOWN)
         yield from answer(self)
         yield networks(self, self.asked[:SHOWN_SCORES], SHOWN)
         for column, evaluation in self.evaluation.items():

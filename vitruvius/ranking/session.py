@@ -76,12 +76,14 @@ def inputs(config: Config) -> dict[str, str]:
 
 def prepare(config: Config) -> Prepared:
     """Read the data and the networks; every fault of the request is refused here."""
-    from vitruvius.ranking import candidates, score
+    from vitruvius.ranking import candidates, known, score
     from vitruvius.training.batches import require_classes
     from vitruvius.training.device import choose_device
 
     accuracies.refuse_bad(config)
     choose_device(config.device)
+    if config.known is not None:
+        known.refuse(config.known, tables.file(config.archs))
     proxies = score.locate_proxies(config.proxies)
     data = config.load()
     require_classes(data)
@@ -122,14 +124,20 @@ def finish(
 ) -> Result:
     """Read the accuracies, now that every score is on disk, evaluate the scores and write the run's files."""
     from vitruvius.ranking import aggregates, report, score, verdict
+    from vitruvius.ranking import known as known_accuracies
 
     table = aggregates.with_aggregates(score.score_table(prepared.scoring, done), config.proxies)
     known = accuracies.read(config, prepared.data, prepared.names)
     peaks, networks = score.peak_bytes(prepared.scoring, done), prepared.scoring.networks
     ranked = verdict.candidates(prepared.names, networks, table, known.columns, peaks)
+    reranking = None
+    if config.known is not None and (path := tables.file(config.archs)):
+        values = tables.accuracies(path, config.known)
+        reranking = known_accuracies.rerank(config.known, prepared.names, networks, table, values)
     result = Result(
         archs=verdict.in_order(ranked),
         evaluation={name: verdict.evaluate(table, ranked, name, config.seed) for name in known.columns},
+        reranking=reranking,
         best={proxy: verdict.best(prepared.names, rows) for proxy, rows in table.items()},
         noise_ceiling=accuracies.noise_ceiling(config) if known.measured_on else None,
         data=prepared.data,

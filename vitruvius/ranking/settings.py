@@ -37,6 +37,8 @@ class Config(RunConfig, DataChoice):
     """FILE.json with the accuracies of networks by name, for modules of your own and presets."""
     device: Literal["cpu", "cuda", "mps"] = "cpu"
     """Where networks are scored; only the CPU gives the same bits everywhere."""
+    known: str | None = None
+    """An accuracy column with gaps: what is known re-ranks the networks whose accuracy is not."""
     spread: Executor = "here"
     """Where the scores are computed; they are the same everywhere."""
     workers: Annotated[int, Field(ge=0, le=4096)] = 0

@@ -43,43 +43,48 @@ class Lost(NamedTuple):
     reason: str
 
 
-def results(job: Job, tasks: Sequence[Any], executor: Executor = "here", workers: int = 0) -> Iterator[Any]:
-    """Yield the result of each task, in order; `workers` 0 is one per core (of the cluster, with Ray)."""
+def results(
+    job: Job, tasks: Sequence[Any], executor: Executor = "here", workers: int = 0, chunk: int = LARGEST_CHUNK
+) -> Iterator[Any]:
+    """Yield the result of each task, in order; `workers` 0 is one per core (of the cluster, with Ray).
+
+    At most `chunk` tasks are sent to a worker at once.
+    """
     if executor == "here" or not tasks:
         with device.threads(1):  # sums over several threads round differently
             for task in tasks:
                 yield job.work(job.shared, task)
         return
     if executor == "ray":
-        yield from _on_ray(job, tasks, workers)
+        yield from _on_ray(job, tasks, workers, chunk)
     else:
-        yield from _in_processes(job, tasks, min(workers or os.cpu_count() or 1, len(tasks)))
+        yield from _in_processes(job, tasks, min(workers or os.cpu_count() or 1, len(tasks)), chunk)
 
 
-def _chunks(tasks: Sequence[Any], workers: int) -> list[Sequence[Any]]:
+def _chunks(tasks: Sequence[Any], workers: int, most: int) -> list[Sequence[Any]]:
     """Split the tasks into slices, small enough that every worker gets several."""
-    size = max(1, min(LARGEST_CHUNK, len(tasks) // (4 * workers)))
+    size = max(1, min(most, len(tasks) // (4 * workers)))
     return [tasks[start : start + size] for start in range(0, len(tasks), size)]
 
 
-def _in_processes(job: Job, tasks: Sequence[Any], workers: int) -> Iterator[Any]:
+def _in_processes(job: Job, tasks: Sequence[Any], workers: int, chunk: int) -> Iterator[Any]:
     done = 0
     while done < len(tasks):
         try:
-            for result in _pooled(job, tasks[done:], workers):
+            for result in _pooled(job, tasks[done:], workers, chunk):
                 yield result
                 done += 1
         except BrokenProcessPool:
             # Which of the pending tasks ended its worker is not known: the next ones run one at a time.
-            for task in tasks[done : done + LARGEST_CHUNK * workers]:
+            for task in tasks[done : done + chunk * workers]:
                 yield _retry_alone(job, task)
                 done += 1
 
 
-def _pooled(job: Job, tasks: Sequence[Any], workers: int) -> Iterator[Any]:
+def _pooled(job: Job, tasks: Sequence[Any], workers: int, size: int) -> Iterator[Any]:
     with _pool(job, workers) as pool:
         pending: deque[Future[list[Any]]] = deque()
-        for chunk in _chunks(tasks, workers):
+        for chunk in _chunks(tasks, workers, size):
             pending.append(pool.submit(_run_chunk, chunk))
             if len(pending) > 2 * workers:  # few enough that an interruption loses little
                 yield from pending.popleft().result()
@@ -153,7 +158,7 @@ class Actor:
         return _run_chunk(chunk)
 
 
-def _on_ray(job: Job, tasks: Sequence[Any], workers: int) -> Iterator[Any]:
+def _on_ray(job: Job, tasks: Sequence[Any], workers: int, size: int) -> Iterator[Any]:
     """Distribute chunks to actors, one core each, which Ray restarts when they die."""
     try:
         import ray
@@ -175,7 +180,7 @@ def _on_ray(job: Job, tasks: Sequence[Any], workers: int) -> Iterator[Any]:
             return Lost(ENDED)
 
     try:
-        chunks = _chunks(tasks, workers)
+        chunks = _chunks(tasks, workers, size)
         pending = [actors[index % workers].do.remote(chunk) for index, chunk in enumerate(chunks)]
         for chunk, answer in zip(chunks, pending, strict=True):
             try:

@@ -45,12 +45,20 @@ def _axis(axis: plots.Axis) -> dict[str, Any]:
     return {"title": axis.label, "exponentformat": "power", **look, **scale}
 
 
+def _bars(layer: plots.Layer) -> dict[str, Any]:
+    """The intervals around points, as distances from them."""
+    above = [high - y for high, y in zip(layer.high, layer.y, strict=True)]
+    below = [y - low for low, y in zip(layer.low, layer.y, strict=True)]
+    return {"type": "data", "symmetric": False, "array": above, "arrayminus": below, "thickness": 1.2}
+
+
 def _traces(layer: plots.Layer) -> Iterator[dict[str, Any]]:
     """A set of points, or a curve after the band around it."""
     trace = {"type": "scatter", "name": layer.name, "x": list(layer.x), "y": list(layer.y)}
     if not layer.dash:
         marker = {"size": 9, "color": layer.colour, "line": {"width": 1, "color": "white"}}
-        yield {**trace, "mode": "markers", "text": list(layer.point_names), "marker": marker}
+        bars = {"error_y": _bars(layer)} if layer.low else {}
+        yield {**trace, "mode": "markers", "text": list(layer.point_names), "marker": marker, **bars}
         return
     if layer.low:
         around = {"x": [*layer.x, *reversed(layer.x)], "y": [*layer.high, *reversed(layer.low)]}

@@ -2,6 +2,7 @@
 
 vitruvius list
 vitruvius list presets
+vitruvius list spaces
 vitruvius list runs
 """
 
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from vitruvius.arch import cost, tables
+from vitruvius.arch import spaces as search_spaces
 from vitruvius.core import config, plugins, records, run_list
 from vitruvius.core.blocks import Block, Table
 from vitruvius.core.config import Flags, Positional
@@ -27,7 +29,7 @@ class Config(config.Config):
 
     takes: ClassVar[tuple[str, ...]] = (*config.Config.takes, "runs")
     family: Positional[str] = "all"
-    """kernels, datasets, presets, runs, ...; by default all but the runs."""
+    """kernels, datasets, presets, spaces, runs, ...; by default all but the runs."""
 
 
 class Member(config.Strict):
@@ -56,6 +58,15 @@ class Preset(Member):
     """Predicted milliseconds of one image on this machine; None without a price list."""
 
 
+class Space(Member):
+    """A search space, with the number of its networks."""
+
+    networks: int
+    """Before constraints and budget."""
+    images: tuple[int, int]
+    """The smallest and the largest side of the images for which it is meant."""
+
+
 class Result(records.Result):
     """The members of each family."""
 
@@ -63,6 +74,7 @@ class Result(records.Result):
     presets: tuple[Preset, ...]
     prediction_error: float | None = None
     """Median relative error of the predicted milliseconds on networks that the price list had not seen."""
+    spaces: tuple[Space, ...] = ()
     runs: tuple[run_list.Run, ...] | None = None
     """The run folders, if they were asked for."""
 
@@ -72,6 +84,13 @@ class Result(records.Result):
             yield Table(title=family, columns=("name", "what it is"), rows=rows)
         if self.presets:
             yield self._presets()
+        if self.spaces:
+            sides = ["{} to {}".format(*one.images) for one in self.spaces]
+            spaces = tuple(
+                (one.name, one.networks, side, one.summary)
+                for one, side in zip(self.spaces, sides, strict=True)
+            )
+            yield Table(title="spaces", columns=("name", "networks", "image side", "what it is"), rows=spaces)
         if self.runs is not None:
             yield run_list.table(self.runs)
 
@@ -96,8 +115,8 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     if config.family == "runs":
         yield Result(families={}, presets=(), runs=run_list.find(Path(flags.runs)))
         return
-    if config.family not in ("all", "presets", *present):
-        raise unknown("family", config.family, ["all", "presets", "runs", *present])
+    if config.family not in ("all", "presets", "spaces", *present):
+        raise unknown("family", config.family, ["all", "presets", "runs", "spaces", *present])
     families, presets = {}, []
     for family in present:
         if config.family in ("all", family):
@@ -109,4 +128,13 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
             peak, predicted = price.training_bytes(BATCH), prices.predicted_ms(arch)
             costs = {**price._asdict(), "peak_bytes": peak, "predicted_ms": predicted}
             presets.append(Preset(name=name, summary=summary, **costs))
-    yield Result(families=families, presets=tuple(presets), prediction_error=prices.prediction_error())
+    found_spaces = []
+    if config.family in ("all", "spaces"):
+        for name in search_spaces.names():
+            space = search_spaces.get(name)
+            about = {"summary": space.summary, "networks": space.count(), "images": space.images}
+            found_spaces.append(Space(name=name, **about))
+    error = prices.prediction_error()
+    yield Result(
+        families=families, presets=tuple(presets), spaces=tuple(found_spaces), prediction_error=error
+    )
