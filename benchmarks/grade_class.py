@@ -38,10 +38,8 @@ def handed_in(made: Key, student: int, dice: random.Random) -> dict[str, Any]:
         if student % 3 == 2:
             first = next(iter(lines))
             wrong = _shifted(answers[name][first])
-            after = solution.lines({first: wrong})
-            answers[name] = {asked: lessons.plain(line.value) for asked, line in after.items()} | {
-                first: wrong
-            }
+            after = solution.lines({first: wrong}).items()
+            answers[name] = {asked: lessons.plain(line.value) for asked, line in after} | {first: wrong}
     return {"student": f"student {student}", "variant": sheet.variant, "answers": answers}
 
 

@@ -69,6 +69,39 @@ def test_there_are_enough_mistakes() -> None:
     assert sum(counts.values()) >= 80
 
 
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("attention", {"scaled": True}),
+        ("attention", {"step": None, "mask": "causal"}),
+        ("attention_as_graph", {"mask": "causal", "scaled": True}),
+        ("attention_constructions", {"kind": "permutation"}),
+        ("attention_constructions", {"kind": "pointwise"}),
+        ("convolution", {"shape": [200, 1]}),
+        ("denoising_linear", {"latent": 1}),
+        ("earth_mover", {"partial": True, "supply": [[[0, 0], 2], [[3, 4], 5]], "demand": [[[3, 0], 4]]}),
+        ("encoder_layer", {"activation": "relu", "b_1": [1, 0, -1]}),
+        ("kernel_attention", {"kernel": "linear"}),
+        ("key_perturbation", {"stretch": 3}),
+        ("masked_linear", {"latent": 2}),
+        ("masking", {"hidden": [1]}),
+        ("message_passing", {"aggregation": "mean", "edge_function": [[1, 2], [0, 1]]}),
+        ("min_norm", {"start": [1, 0, 0]}),
+        ("multihead", {"layout": "columns", "scaled": False}),
+        ("patches", {"class_token": True}),
+        ("pooling", {"kind": "max", "matrix": [[1, 2, 0], [0, 3, 1], [2, 1, 1]], "size": 2, "stride": 1}),
+        ("regularised_autoencoder", {"eigenvalues": [9, 1, 0], "weight": 2}),
+        ("scaling", {"mean": [1, 2], "sigma": 3}),
+        ("zero_grad", {"rate": "1/100"}),
+    ],
+)
+def test_other_settings_are_written_down_rightly(name: str, fields: dict[str, Any]) -> None:
+    one = solution.solve(name, fields)
+    lines = one.lines()
+    assert lines
+    assert [key for key, line in lines.items() if not check.agrees(line.value, one.values[key])] == []
+
+
 @pytest.mark.parametrize("name", NAMES)
 class TestLaws:
     def test_what_is_written_down_is_what_the_lesson_finds(self, name: str) -> None:

@@ -114,7 +114,7 @@ def test_a_part_of_a_matrix_is_checked_alone() -> None:
     found = judged({"scores": [4, None, None]})
     assert found["scores"].status == "right"
     assert judged({"scores": [None, None, 9]})["scores"].status == "wrong"
-    assert judged({"scores": [None, None, None]})["scores"].status == "unchecked"
+    assert judged({"scores": [None, None, None]})["scores"].status == "missing"
 
 
 def test_a_column_is_as_good_as_a_row() -> None:
@@ -185,9 +185,12 @@ def test_entries_of_objects_are_named() -> None:
     assert judged({"parts": {"scores": 24}}, "attention_cost")["parts"].status == "right"
 
 
-def test_a_plan_of_transport_that_is_not_unique_is_not_judged() -> None:
-    with pytest.raises(UserError, match="no value in earth_mover 'plan'"):
-        judged({"plan": [[1, 2, 3]] * 3}, "earth_mover")
+def test_texts_and_plans_that_are_not_unique_are_taken_but_not_judged() -> None:
+    found = judged({"plan": [[1, 2, 3]] * 3, "work": 1}, "earth_mover")
+    assert (found["plan"].status, found["work"].status) == ("unchecked", "wrong")
+    shown = checked({"form": "v1"})
+    assert shown.verdict == "Nothing was given that can be checked."
+    assert "so not checked: form." in " ".join(getattr(block, "text", "") for block in shown.blocks)
 
 
 def test_the_python_function_takes_arrays_fractions_and_other_numbers() -> None:

@@ -37,7 +37,7 @@ def judge(solution: Solution, answers: Mapping[str, Any]) -> Iterator[Judged]:
     for name in solution.values:
         entries = given.get(name)
         if entries is None or not any(True for _ in _pairs(entries, solution.values[name])):
-            yield Judged(name=name, status="missing" if entries is None else "unchecked")
+            yield Judged(name=name, status="missing")
             continue
         judged, matched = _judged(solution, work, name, entries)
         yield judged
@@ -47,6 +47,7 @@ def judge(solution: Solution, answers: Mapping[str, Any]) -> Iterator[Judged]:
         work.mistakes.extend(judged.mistakes[:1])
         if judged.status == "wrong":
             work.wrong.append(name)
+    yield from (Judged(name=name, status="unchecked") for name in answers if name in solution.not_judged)
 
 
 def _judged(solution: Solution, work: Work, name: str, entries: Any) -> tuple[Judged, Any]:
@@ -87,6 +88,8 @@ def read(solution: Solution, answers: Mapping[str, Any]) -> dict[str, Any]:
     """The numbers of an answer by name; an unknown name, a wrong shape or a text without value is refused."""
     found = {}
     for name, given in answers.items():
+        if name in solution.not_judged:
+            continue
         if name not in solution.values:
             raise unknown(f"value in {solution.lesson}", str(name)[:60], solution.values)
         found[name] = _entries(name, given, solution.values[name])

@@ -31,11 +31,12 @@ def draw(lesson: str, dice: random.Random, taken: set[str]) -> dict[str, Any]:
     least, limit = _mistakes(lesson, {}), max(SATURATED, _largest_weight(lesson, {}))
     for _ in range(TRIES):
         fields = exercise.draw(dice)
-        written = str(fields)
-        if written in taken or not _is_good(lesson, fields, least, limit):
+        if not _is_good(lesson, fields, least, limit):
             continue
-        taken.add(written)
-        return fields
+        written = str(solution.question(lesson, fields).model_dump(mode="json"))
+        if written not in taken:
+            taken.add(written)
+            return fields
     raise UserError(f"{lesson}: no further exercise is found after {len(taken)}: ask for fewer variants")
 
 

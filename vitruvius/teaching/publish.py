@@ -60,7 +60,7 @@ def write(folder: Path, format: str, key: Key, solved: Sequence[Mapping[str, Sol
         files.write(stem.with_suffix(".csv"), sheets.blank_csv(number, solutions))
         worked = folder / "key" / f"variant-{number:02d}"
         chosen = "html" if format == "notebook" else format
-        _write(worked, chosen, f"Key, variant {number}", sheets.solved(number, solutions, drawn))
+        _write(worked, chosen, f"Key, variant {number}", sheets.solved(solutions, drawn))
         yield number
     files.write_json(folder / "key.json", key.model_dump(mode="json"))
 

@@ -74,7 +74,7 @@ class Judged(Strict):
 
     name: str
     status: Literal["right", "consistent", "wrong", "missing", "unchecked"]
-    """`consistent`: it follows rightly from an earlier wrong value; `unchecked`: nothing to compare with."""
+    """`consistent`: it follows rightly from an earlier wrong value; `unchecked`: a text, or not unique."""
     because: str = ""
     """The wrong value that it follows from, or 'rounding' if it follows from rounded values."""
     mistakes: tuple[str, ...] = ()

@@ -70,9 +70,8 @@ def given(solution: Solution, drawn: Any) -> Iterator[Block]:
         yield Formula(latex=r", \quad ".join(formulas))
 
 
-def solved(number: int, solutions: Mapping[str, Solution], drawn: Mapping[str, Any]) -> Iterator[Block]:
+def solved(solutions: Mapping[str, Solution], drawn: Mapping[str, Any]) -> Iterator[Block]:
     """What the teacher gets: every step, every value, and what the common mistakes give."""
-    yield Text(text=f"Key of variant {number}")
     for place, (name, solution) in enumerate(solutions.items(), 1):
         yield Text(text=f"Exercise {place}: {name.replace('_', ' ')}", style="title")
         yield Text(text=task(solution))

@@ -24,6 +24,8 @@ class Solution(NamedTuple):
     steps: tuple[Step, ...] = ()
     shown: Mapping[str, int] = {}
     """Number of the step that shows a value."""
+    not_judged: frozenset[str] = frozenset()
+    """Parts of the answer that are not compared: long texts, and values that are not the only right ones."""
 
     @property
     def asked(self) -> list[str]:
@@ -66,12 +68,13 @@ def solve(lesson: str, fields: Mapping[str, Any]) -> Solution:
     named, written = _named(steps), Solution(lesson, asked, {}).lines()
     taken = {*type(asked).model_fields, *(_text(v) for v in answer.values() if isinstance(v, list | dict))}
     others = {n: v for n, (v, _) in named.items() if n in written or not {n, _text(v)} & taken}
-    values = {name: value for name, value in (others | answer).items() if name not in _not_unique(lesson)}
+    known, free = others | answer, getattr(lessons.get(lesson), "NOT_UNIQUE", ())
+    values = {name: value for name, value in known.items() if name not in free and _leaves(value)}
     first = [name for name in written if name in values]
-    rest = [name for name in (*answer, *values) if name in values and _leaves(values[name])]
+    rest = [name for name in (*answer, *values) if name in values]
     shown = {name: number for name, (_, number) in named.items() if name in values}
     ordered = {name: values[name] for name in dict.fromkeys([*first, *rest])}
-    return Solution(lesson, asked, ordered, tuple(steps), shown)
+    return Solution(lesson, asked, ordered, tuple(steps), shown, frozenset(known) - frozenset(values))
 
 
 def _named(steps: list[Step]) -> dict[str, tuple[Any, int]]:
@@ -85,11 +88,6 @@ def _named(steps: list[Step]) -> dict[str, tuple[Any, int]]:
             else:
                 found.setdefault(name, (value, number))
     return {name: pair for name, pair in found.items() if pair[0] is not None}
-
-
-def _not_unique(lesson: str) -> tuple[str, ...]:
-    """Parts of the answer in whose place other values may be right, too: they are not judged."""
-    return tuple(getattr(lessons.get(lesson), "NOT_UNIQUE", ()))
 
 
 def _text(value: Any) -> str:

@@ -124,7 +124,10 @@ def _blocks(
     if given:
         rows = tuple((one.name, one.status, _note(one)) for one in given)
         yield Table(title="Checked", columns=("value", "verdict", "why"), rows=rows)
-    for status, words in (("missing", "Not given"), ("unchecked", "Given, but nothing to compare with")):
+    for status, words in (
+        ("missing", "Not given"),
+        ("unchecked", "Given, but a text, or others may be right, too"),
+    ):
         if names := [one.name for one in judged if one.status == status]:
             yield Text(text=f"{words}, so not checked: {', '.join(names)}.", style="note")
     for level, group in groupby(hints, key=lambda hint: hint.level):
