@@ -55,15 +55,10 @@ def _judged(solution: Solution, work: Work, name: str, entries: Any) -> tuple[Ju
     truth = solution.values[name]
     if _fits(entries, truth):
         return Judged(name=name, status="right"), truth
-    carried = solution.lines(work.values, work.mistakes) if work.values else {}
-    if name in carried:
-        value = _listed(carried[name].value)
-        lines = (solution.lines(moved, work.mistakes) for moved in work.moved)
-        others = [_listed(line[name].value) for line in lines if name in line]
-        if _follows(entries, value, others, truth):
-            if work.wrong:
-                return Judged(name=name, status="consistent", because=work.wrong[0]), value
-            return Judged(name=name, status="right", because="rounding"), value
+    value = _following(solution, work, work.mistakes, name, entries) if work.values else None
+    if value is not None:
+        status, because = ("consistent", work.wrong[0]) if work.wrong else ("right", "rounding")
+        return Judged(name=name, status=status, because=because), value
     found = list(_mistakes(solution, work, name, entries))
     mistakes, says = tuple(key for key, _, _ in found), tuple(said for _, said, _ in found)
     return Judged(name=name, status="wrong", mistakes=mistakes, says=says), found[0][2] if found else None
@@ -76,12 +71,26 @@ def _mistakes(solution: Solution, work: Work, name: str, entries: Any) -> Iterat
         for key, (says, _) in line.mistakes.items():
             if key not in tried and place not in work.values:
                 tried.add(key)
-                made = solution.lines(work.values, [*work.mistakes, key])
-                value = _listed(made[name].value) if name in made else None
-                if value is not None and _fits(entries, value, solution.values[name]):
+                value = _following(solution, work, [*work.mistakes, key], name, entries)
+                if value is not None:
                     yield key, says, value
         if place == name:
             return
+
+
+def _following(solution: Solution, work: Work, made: list[str], name: str, entries: Any) -> Any:
+    """The value that follows from what was written and from mistakes, if the entries are that value."""
+    lines, truth = solution.lines(work.values, made), solution.values[name]
+    if name not in lines:
+        return None
+    value = _listed(lines[name].value)
+    if _fits(entries, value, truth):
+        return value
+    if not _near(entries, value):
+        return None
+    others = [solution.lines(moved, made) for moved in work.moved]
+    found = [_listed(line[name].value) for line in others if name in line]
+    return value if _follows(entries, value, found, truth) else None
 
 
 def read(solution: Solution, answers: Mapping[str, Any]) -> dict[str, Any]:
@@ -201,6 +210,13 @@ def _follows(entries: Any, value: Any, others: list[Any], truth: Any) -> bool:
         if not _same(entry, follows, slack):
             return False
     return True
+
+
+def _near(entries: Any, value: Any) -> bool:
+    """Whether roundings could make up the difference: it is worth a closer look."""
+    pairs = [pair for pair in _pairs(entries, value) if isinstance(pair[0], Written) and pair[1] is not None]
+    largest = max((abs(float(number)) for _, number in pairs), default=0.0)
+    return all(abs(float(e.value) - float(v)) <= CARRIED * largest + e.unit for e, v in pairs)
 
 
 def _with_slack(entries: Any, value: Any, truth: Any = None) -> Iterator[tuple[Any, Any, float]]:
