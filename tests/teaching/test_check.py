@@ -10,6 +10,7 @@ import pytest
 
 import vitruvius
 from vitruvius.core.errors import UserError
+from vitruvius.core.records import Result
 from vitruvius.teaching import answers, check, solution, verdict
 from vitruvius.teaching.results import Checked, Judged
 
@@ -193,7 +194,8 @@ def test_texts_and_plans_that_are_not_unique_are_taken_but_not_judged() -> None:
     assert "so not checked: form." in " ".join(getattr(block, "text", "") for block in shown.blocks)
 
 
-def test_the_python_function_takes_arrays_fractions_and_other_numbers() -> None:
+def test_the_python_function_takes_arrays_fractions_and_other_numbers(monkeypatch: Any) -> None:
+    monkeypatch.setattr(Result, "html", None)  # the API sets it for the whole process
     found: Any = vitruvius.check("attention", {"scores": np.array([4, 7, 8]), "weights": soft([4, 7, 8])})
     assert (found.points, found.possible) == (2, 2)
     halved: Any = vitruvius.check("sentence_graph", {"edges": 6}, words=["one", "two", "three", "four"])

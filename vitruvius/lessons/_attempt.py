@@ -20,7 +20,14 @@ class Line(NamedTuple):
     """A question that leads to it: the first hint."""
     formula: str
     """LaTeX without numbers: the second hint."""
-    mistakes: Mistakes
+    right: Any
+    """The value that follows from the ones before, without a mistake."""
+    possible: Mistakes
+
+    @property
+    def mistakes(self) -> Mistakes:
+        """The mistakes that show here: not those with the same value, or with one of another shape."""
+        return {key: made for key, made in self.possible.items() if _shows(made[1], self.right)}
 
 
 class Attempt:
@@ -48,12 +55,10 @@ class Attempt:
     def __call__(
         self, name: str, right: Any, what: str, ask: str, formula: str, **mistakes: tuple[str, Any]
     ) -> Any:
-        """Write down a value; returns what the attempt goes on with.
-
-        A mistake that does not show (the same value, or one of another shape) is not listed."""
-        mistakes = {key: made for key, made in mistakes.items() if _shows(made[1], right)}
-        value = next((wrong for key, (_, wrong) in mistakes.items() if key in self.made), right)
-        self.lines[name] = Line(value, what, ask, formula, mistakes)
+        """Write down a value; returns what the attempt goes on with."""
+        made = (wrong for key, (_, wrong) in mistakes.items() if key in self.made and _shows(wrong, right))
+        value = next(made, right)
+        self.lines[name] = Line(value, what, ask, formula, right, mistakes)
         return filled(value, self.given[name]) if name in self.given else value
 
 

@@ -88,6 +88,8 @@ def read(value: Any) -> Written:
     try:
         reader = _Reader(text)
         number = reader.number()
+    except OverflowError:
+        raise UserError(f"'{text}' is not a number: it is too large") from None
     except (ArithmeticError, ValueError) as error:
         raise UserError(f"'{text}' is not a number: {error or 'it has no value'}") from None
     return Written(number, reader.unit(number))

@@ -24,6 +24,7 @@ class Solution(NamedTuple):
     steps: tuple[Step, ...] = ()
     shown: Mapping[str, int] = {}
     """Number of the step that shows a value."""
+    answer: Answer | None = None
     not_judged: frozenset[str] = frozenset()
     """Parts of the answer that are not compared: long texts, and values that are not the only right ones."""
 
@@ -61,7 +62,7 @@ def solve(lesson: str, fields: Mapping[str, Any]) -> Solution:
     steps: list[Step] = []
     for found in lessons.get(lesson).solve(asked):
         if isinstance(found, Answer):
-            answer = found.fields
+            whole, answer = found, found.fields
             break
         steps.append(found)
     # 'w' is the given matrix, not its gradient; and what the answer holds is not asked for twice
@@ -74,7 +75,7 @@ def solve(lesson: str, fields: Mapping[str, Any]) -> Solution:
     rest = [name for name in (*answer, *values) if name in values]
     shown = {name: number for name, (_, number) in named.items() if name in values}
     ordered = {name: values[name] for name in dict.fromkeys([*first, *rest])}
-    return Solution(lesson, asked, ordered, tuple(steps), shown, frozenset(known) - frozenset(values))
+    return Solution(lesson, asked, ordered, tuple(steps), shown, whole, frozenset(known) - frozenset(values))
 
 
 def _named(steps: list[Step]) -> dict[str, tuple[Any, int]]:
