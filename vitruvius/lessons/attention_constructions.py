@@ -144,7 +144,8 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
 def attempt(question: Question, write: Attempt) -> None:
     """What is to come out, and the weight that goes astray."""
     target, n, sharpness = _target(question).astype(float), len(question.x), float(question.sharpness)
-    mirrored, cut = target, target
+    mirrored: Any = target
+    cut: Any = target
     if question.kind == "convolution":
         (x, *taps), reach = arrays(question.x, *question.taps), len(question.taps) // 2
         mirrored = sum(x[seen] @ tap for seen, tap in zip(question.sources, taps[::-1], strict=True))

@@ -143,7 +143,7 @@ def attempt(question: Question, write: Attempt) -> None:
     (x,), (tokens, width, heads, taps) = arrays(question.x), question.sizes.values()
 
     def mixed(patterns: Any, wrap: bool = True) -> Array:
-        share, parts, reach = width // heads, [], taps // 2
+        share, parts, reach = width // heads, list[Any](), taps // 2
         for head, pattern in enumerate(patterns):
             columns = x[:, head * share : (head + 1) * share]
             around = np.pad(columns, ((reach, reach), (0, 0)), mode="wrap" if wrap else "constant")

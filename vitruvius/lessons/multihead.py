@@ -256,7 +256,7 @@ def attempt(question: Question, write: Attempt) -> None:
 
 def draw(random: Random) -> dict[str, Any]:
     """Two tokens of six numbers, two heads of width 3."""
-    given = {f"w_{part}": whole(random, 0, 1, 2, 6, 3) for part in "qk"} | {
+    given = {f"w_{part}": whole(random, -1, 1, 2, 6, 3) for part in "qk"} | {
         "w_v": whole(random, 0, 3, 2, 6, 3)
     }
     return given | {"x": whole(random, -1, 1, 2, 6), "w_o": whole(random, 0, 2, 6, 6)}

@@ -139,7 +139,7 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
 
 def attempt(question: Question, write: Attempt) -> None:
     """The statistics of the three kinds, then the normalised tensors."""
-    x, eps, found = np.array(question.tensor, float), float(question.eps), {}
+    x, eps, found = np.array(question.tensor, float), float(question.eps), dict[str, Any]()
     for kind, axes in AXES.items():
         mean, variance = x.mean(axes), x.var(axes)
         found[kind] = write(

@@ -57,8 +57,9 @@ def _judged(solution: Solution, work: Work, name: str, entries: Any) -> tuple[Ju
         return Judged(name=name, status="right"), truth
     value = _following(solution, work, work.mistakes, name, entries) if work.values else None
     if value is not None:
-        status, because = ("consistent", work.wrong[0]) if work.wrong else ("right", "rounding")
-        return Judged(name=name, status=status, because=because), value
+        if work.wrong:
+            return Judged(name=name, status="consistent", because=work.wrong[0]), value
+        return Judged(name=name, status="right", because="rounding"), value
     found = list(_mistakes(solution, work, name, entries))
     mistakes, says = tuple(key for key, _, _ in found), tuple(said for _, said, _ in found)
     return Judged(name=name, status="wrong", mistakes=mistakes, says=says), found[0][2] if found else None
