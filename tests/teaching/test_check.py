@@ -98,7 +98,7 @@ def test_an_exact_value_with_a_point_is_not_taken_for_a_rounded_one() -> None:
     """Ranks of 1.5 are exact; the short formula behind them is still recognised."""
     proxy, accuracy = [1, 1, 3, 4], [2, 1, 3, 4]
     ranks = {"proxy": ["1.5", "1.5", 3, 4], "accuracy": [2, 1, 3, 4]}
-    given = {"ranks": ranks, "spearman": 1 - 6 * 0.5 / (4 * 15)}
+    given = {"ranks": ranks, "spearman": f"{1 - 6 * 0.5 / (4 * 15):.4f}"}
     found = judged(given, "rank_correlation", proxy=proxy, accuracy=accuracy)
     assert (found["ranks"].status, found["spearman"].mistakes) == ("right", ("short",))
 

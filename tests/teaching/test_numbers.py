@@ -76,6 +76,9 @@ def test_expressions_have_the_value_that_python_gives(text: str, value: float | 
         ("0.33", 1 / 3, True),
         ("0.3", 1 / 3, False),  # one digit means three tenths
         ("0.3", Fraction(3, 10), True),
+        ("0.01", 0.0132, True),  # beside 0.27 and 0.72
+        ("0.01", 0.0152, True),  # cut off
+        ("0.01", 0.0201, False),
         ("0.666", 2 / 3, True),  # cut off
         ("0.667", 2 / 3, True),
         ("0.668", 2 / 3, False),

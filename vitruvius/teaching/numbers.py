@@ -125,14 +125,14 @@ class _Reader:
         if not self.decimals:
             return 0.0
         digits = min(map(_digits, self.decimals))
-        if digits < 2:  # one digit says nothing about rounding: 0.5 is one half
-            return 0.0
         plain = [text for _, text in self.tokens if text not in "+-"]
         if len(plain) == 1 or (len(plain) == 2 and plain[1] == "%"):
             mantissa, _, exponent = plain[0].lower().partition("e")
-            power = int(exponent or 0) - len(mantissa.partition(".")[2]) - 2 * (len(plain) - 1)
-            return float(10.0**power)
-        return abs(float(value)) * 10.0 ** (1 - digits)
+            places = len(mantissa.partition(".")[2])
+            # one digit says nothing about rounding: 0.5 is one half; but 0.01 stands beside 0.27
+            power = int(exponent or 0) - places - 2 * (len(plain) - 1)
+            return float(10.0**power) if max(digits, places) > 1 else 0.0
+        return 0.0 if digits < 2 else abs(float(value)) * 10.0 ** (1 - digits)
 
     def _next(self, *signs: str) -> str:
         """The next sign if it is one of these, and then it is read."""
