@@ -115,7 +115,7 @@ class TestLaws:
 
     def test_every_mistake_is_recognised_as_itself_and_nothing_else(self, name: str) -> None:
         one = solved(name)
-        places = {key: place for place, line in one.lines().items() for key in reversed(line.mistakes)}
+        places = {key: place for place, line in one.lines().items() for key in line.mistakes}
         for key in places:
             made = one.lines(made=[key])
             found = judged(name, written(made))

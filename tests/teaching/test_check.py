@@ -11,7 +11,7 @@ import pytest
 import vitruvius
 from vitruvius.core.errors import UserError
 from vitruvius.core.records import Result
-from vitruvius.teaching import answers, check, solution, verdict
+from vitruvius.teaching import answers, check, numbers, solution, verdict
 from vitruvius.teaching.results import Checked, Judged
 
 KEYS, QUERY = np.array([[2, 0, 0], [3, -1, 0], [1, 0, 2]]), np.array([2, -1, 3])
@@ -234,7 +234,7 @@ def test_a_huge_file_and_a_missing_one_are_refused_unread(tmp_path: Any) -> None
 
 def test_digits_survive_the_file() -> None:
     assert answers.parse('{"a": [0.50, 2]}', "here") == {"a": ["0.50", 2]}
-    assert check.numbers.read("0.50").unit == pytest.approx(0.01)
+    assert numbers.read("0.50").unit == pytest.approx(0.01)
 
 
 def test_a_table_becomes_the_same_answers() -> None:

@@ -219,6 +219,8 @@ def _least_work(given: Array, wanted: Array, costs: Array) -> float:
     found = optimize.linprog(
         costs.ravel(), large[0], large[1].astype(float), small[0], small[1].astype(float), method="highs"
     )
+    if found.fun is None:
+        raise ValueError(found.message)
     return float(found.fun)
 
 

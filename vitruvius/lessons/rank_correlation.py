@@ -108,7 +108,7 @@ def attempt(question: Question, write: Attempt) -> None:
     """Ranks, Spearman, Kendall."""
     lists = {"proxy": question.proxy, "accuracy": question.accuracy}
 
-    def ranked(method: str, sign: int = 1) -> dict[str, Any]:
+    def ranked(method: Any, sign: int = 1) -> dict[str, Any]:
         return {name: stats.rankdata(sign * np.array(v, float), method) for name, v in lists.items()}
 
     ranks = write(
@@ -135,7 +135,7 @@ def attempt(question: Question, write: Attempt) -> None:
         ),
         values=(
             "the values are correlated, not their ranks",
-            float(np.corrcoef(*arrays(*lists.values()))[0, 1]),
+            float(np.corrcoef(np.array([question.proxy, question.accuracy], float))[0, 1]),
         ),
     )
     pairs = [(x[j] - x[i], y[j] - y[i]) for i, j in combinations(range(n), 2)]

@@ -97,9 +97,9 @@ def _graded(key: Key, path: Path) -> StudentGrade:
         raise UserError(f"the student's name has {len(student)} characters, at most {LONGEST_NAME} are read")
     if not 1 <= handed_in.variant <= len(key.variants):
         raise UserError(f"variant is {handed_in.variant}, the key has 1 to {len(key.variants)}")
-    for lesson in handed_in.answers:
-        if lesson not in key.lessons:
-            raise unknown("exercise in the key", lesson[:60], key.lessons)
+    for name in handed_in.answers:
+        if name not in key.lessons:
+            raise unknown("exercise in the key", name[:60], key.lessons)
     sheet = key.variants[handed_in.variant - 1]
     lessons = tuple(_lesson(sheet, name, handed_in.answers.get(name, {})) for name in key.lessons)
     return StudentGrade(
@@ -140,11 +140,11 @@ def _overview(students: Sequence[StudentGrade]) -> Iterator[Tally]:
         for lesson in student.lessons:
             for judged in lesson.values:
                 by_value.setdefault((lesson.lesson, judged.name), []).append(judged)
-    for (lesson, value), found in by_value.items():
+    for (name, value), found in by_value.items():
         counts = Counter(judged.status for judged in found)
         made = Counter(judged.says[0] for judged in found if judged.says)
         statuses = {status: counts[status] for status in ("right", "consistent", "wrong", "missing")}
-        yield Tally(lesson=lesson, value=value, **statuses, mistakes=dict(made.most_common()))
+        yield Tally(lesson=name, value=value, **statuses, mistakes=dict(made.most_common()))
 
 
 def _blocks(

@@ -218,8 +218,9 @@ def _over(value: Number, other: Number) -> Number:
 
 def _raised(base: Number, exponent: Number) -> Number:
     exact = isinstance(base, int | Fraction) and isinstance(exponent, int | Fraction)
-    if exact and exponent == int(exponent) and abs(exponent) <= 64 and (base or exponent >= 0):
-        return _kept(Fraction(base) ** int(exponent))
+    power = int(exponent)
+    if exact and exponent == power and abs(power) <= 64 and (base or power >= 0):
+        return _kept(Fraction(base) ** power)
     if base < 0:
         raise ValueError("a power of a negative number needs a small whole exponent")
     return _kept(math.pow(float(base), float(exponent)))
@@ -227,7 +228,7 @@ def _raised(base: Number, exponent: Number) -> Number:
 
 def _applied(name: str, value: Number) -> Number:
     if name == "abs":
-        return abs(value)
+        return -value if value < 0 else value
     if name != "sqrt":
         return _kept(FUNCTIONS[name](float(value)))
     if value < 0:

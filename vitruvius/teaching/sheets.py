@@ -100,7 +100,7 @@ def blank(number: int, solutions: Mapping[str, Solution]) -> dict[str, Any]:
 
 def blank_csv(number: int, solutions: Mapping[str, Solution]) -> str:
     """The same as a table: one row per number."""
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"lesson": "", "value": "student", "answer": ""},
         {"lesson": "", "value": "variant", "answer": number},
     ]
