@@ -251,7 +251,8 @@ def _make(word: str, option: str) -> None:
         elif path.endswith("key.json"):
             made, solved = key.make(("sentence_graph",), 1, 0)
             list(publish.write(Path(path).parent, "html", made, solved))
-            shutil.copytree(Path(path).parent / "sheets", "handed_in", dirs_exist_ok=True)
+            Path("handed_in").mkdir(exist_ok=True)
+            shutil.copy(Path(path).with_name("sheets") / "variant-01.json", "handed_in")
         elif path.endswith(".py") and not name:
             Path(path).write_text(SCRIPT)
         elif option == "model" and not path.endswith(".py"):
