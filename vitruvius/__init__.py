@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Arch",
     "ViT",
+    "check",
     "cost",
     "explain",
     "export",
@@ -79,14 +80,15 @@ def measure(*networks: str, **options: Any) -> "Result":
 
 def explain(lesson: str, **question: Any) -> "Result":
     """Work a lesson with your own numbers and prove the result: `explain("attention_cost", tokens=17)`."""
+    return _result("explain", lesson, set=_settings(question))
+
+
+def check(lesson: str, answers: dict[str, Any], hint: int = 0, **question: Any) -> "Result":
+    """Check values that you worked out: `check("attention", {"scores": [2, 5, 5]}, hint=1)`."""
     import json
 
-    def plain(value: Any) -> Any:  # of arrays, tensors and fractions
-        return value.tolist() if hasattr(value, "tolist") else str(value)
-
-    return _result(
-        "explain", lesson, set=[f"{key}={json.dumps(question[key], default=plain)}" for key in question]
-    )
+    written = json.dumps(answers, default=_plain)
+    return _result("explain", lesson, check=written, hint=hint, set=_settings(question))
 
 
 def stream(verb: str, *positionals: str, **options: Any) -> "Iterator[Record]":
@@ -103,6 +105,17 @@ def stream(verb: str, *positionals: str, **options: Any) -> "Iterator[Record]":
     folder, _, name = f"verbs/{verb.replace(' ', '/')}".rpartition("/")
     module: Any = plugins.module(folder, name)
     return module.run(*arguments.from_call(module.Config, positionals, options))
+
+
+def _plain(value: Any) -> Any:
+    """An array, a tensor or a fraction as JSON holds it."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+def _settings(question: dict[str, Any]) -> list[str]:
+    import json
+
+    return [f"{key}={json.dumps(value, default=_plain)}" for key, value in question.items()]
 
 
 def _result(verb: str, *positionals: str, **options: Any) -> Any:
