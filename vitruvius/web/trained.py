@@ -17,6 +17,7 @@ SHIPPED = Path(__file__).parent / "static" / "networks" / "mnist-slim.safetensor
 FILE_LIMIT = 2**28
 """Bytes of the largest file of a network that is read."""
 FIRST = ("data", "arch", "set")
+"""Settings that a person reads first."""
 HERE_ONLY = ("data_dir", "threads", "device", "precision", "compile", "checkpoint", "time_limit")
 """Settings that say where a training ran, not what it did."""
 
@@ -52,7 +53,7 @@ def command(config: dict[str, Any]) -> str:
     'vitruvius train --arch mnist-slim --set depth=2 --epochs 20'
     """
     fields, words = ClassifierSettings.model_fields, []
-    for name in sorted(fields, key=lambda name: name not in FIRST):
+    for name in (*FIRST, *(name for name in fields if name not in FIRST)):
         value, default = config.get(name, fields[name].default), fields[name].default
         if name in HERE_ONLY or value is None or _listed(value) == _listed(default):
             continue
