@@ -14,8 +14,8 @@ from vitruvius.objectives.classify import classify
 from vitruvius.training import loop
 from vitruvius.training.batches import Batches
 from vitruvius.training.loop import Job
-from vitruvius.training.recipe import Augment, Recipe
-from vitruvius.training.results import Epoch
+from vitruvius.training.recipe import Augment, ClassifierSettings, Recipe
+from vitruvius.training.results import Epoch, Paused
 
 ARCH = Arch(image=8, patch=4, width=8, depth=1, heads=2, mlp=8, classes=2)
 
@@ -147,4 +147,44 @@ def test_a_time_limit_counts_this_start_only(monkeypatch: pytest.MonkeyPatch) ->
     late = job(epochs=1, time_limit=3.0)
     late.cursor.seconds = 1000.0
     assert not [record for record in loop.run(late) if isinstance(record, Epoch)]
-    assert 1003 <= late.cursor.seconds < 1010
+    assert 1000 < late.cursor.seconds < 1010
+
+
+def short(**recipe: object) -> Job:
+    """A job whose recipe counts steps: 50 samples in batches of 16 are four steps an epoch."""
+    work = job()
+    work.recipe = ClassifierSettings(**{"batch": 16, "lr": 0.01, "warmup": 2, "clip": 0.0, **recipe})
+    return work
+
+
+@pytest.mark.parametrize("steps", [1, 4, 6, 8])
+def test_a_training_ends_after_its_steps(steps: int) -> None:
+    work = short(steps=steps, epochs=1)
+    epochs = [record for record in loop.run(work) if isinstance(record, Epoch)]
+    assert (work.cursor.step, work.cursor.epoch) == (steps, math.ceil(steps / 4)) == (steps, len(epochs))
+    assert not list(loop.run(work))
+
+
+@pytest.mark.parametrize("pauses", [(1,), (3, 4, 5), (4, 8), (10, 11, 12)])
+def test_a_training_that_pauses_goes_on_as_if_it_had_not(pauses: tuple[int, ...]) -> None:
+    whole, paused = (short(epochs=3, schedule="trapezoid") for _ in range(2))
+    expected = [record for record in loop.run(whole) if isinstance(record, Epoch)]
+    found = []
+    for step in (*pauses, None):
+        paused.pause_at = step
+        found += [record for record in loop.run(paused) if isinstance(record, Epoch | Paused)]
+    stops = [record for record in found if isinstance(record, Paused)]
+    assert [stop.step for stop in stops] == [step for step in pauses if step < 12]  # the end is no pause
+    assert torch.equal(weights(whole.model), weights(paused.model))
+    untimed = [record.model_dump(exclude={"timing"}) for record in found if isinstance(record, Epoch)]
+    assert untimed == [record.model_dump(exclude={"timing"}) for record in expected]
+
+
+def test_a_pause_tells_the_accuracy_of_the_weights_at_that_step() -> None:
+    work = short(epochs=3)
+    work.pause_at = 5
+    *_, stop = loop.run(work)
+    assert isinstance(stop, Paused)
+    assert (stop.val_loss, stop.val_accuracy) == loop.evaluate(work, work.validation)
+    *_, again = loop.run(work)  # continued at its pause it tells the same
+    assert again == stop
