@@ -85,7 +85,12 @@ def html(name: str, content: bytes) -> str:
     style = STYLE + (modules.FOLDER / "viewer.css").read_text(encoding="utf-8")
     script = modules.script(START)
     policy = f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data: blob:"
-    parts = {"style": style, "script": script, "policy": policy, "network": base64.b64encode(content).decode()}
+    parts = {
+        "style": style,
+        "script": script,
+        "policy": policy,
+        "network": base64.b64encode(content).decode(),
+    }
     return _templates().get_template("mailable.html").render(title=f"Look inside {name}", **parts)
 
 
