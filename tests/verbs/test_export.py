@@ -314,5 +314,5 @@ def test_a_page_too_large_for_mail_is_refused_with_its_size(
     assert not list(tmp_path.iterdir())
     settings = ExportSettings(format="page")
     monkeypatch.undo()
-    with pytest.raises(UserError, match=r"the page would have 457\.\d MB, at most 20 MB"):
+    with pytest.raises(UserError, match=r"the page would have 461\.\d MB, at most 20 MB"):
         page.refuse_early(settings, tables.arch("vit_base_patch16_224"))

@@ -179,6 +179,10 @@ def test_without_a_run_digits_are_read(
         found = json.loads(capsys.readouterr().out)
         assert [row["guesses"][0]["name"] for row in found["predictions"]] == ["3", "7"]
         assert found["model"].startswith("mnist-slim, trained on mnist, ")
+    (root / "train" / "7.png").symlink_to(root / "train" / "halves")
+    assert predict(root, "7.png", "--json") == 0, "a run of that name comes first"
+    assert json.loads(capsys.readouterr().out)["predictions"] == []
+    (root / "train" / "7.png").unlink()
     config = files.read_json(Path(found["run"]) / "config.json")
     assert (config["run"], config["images"]) == ("", [str(tmp_path)])
     name = Path(found["run"]).name

@@ -159,7 +159,7 @@ def test_a_picture_is_uploaded_and_another_file_is_refused(
     large.save(tmp_path / "four.png")
     (tmp_path / "words.png").write_text("no picture")
     view.set_input_files("input[type=file]", tmp_path / "four.png")
-    view.wait_for_function("document.querySelector('.verdict .class').textContent === '4'")
+    view.locator(".verdict .class", has_text="4").wait_for()
     expected = predictor.read_picture(str(tmp_path / "four.png"), network.predictor).flatten()
     assert (torch.tensor(pixels(view)) - 255 * expected).abs().max() <= 2, "as vitruvius predict reads it"
     view.set_input_files("input[type=file]", tmp_path / "words.png")
@@ -268,12 +268,11 @@ def test_the_arithmetic_has_the_numbers_of_torch(view: Page, network: Viewable) 
     text = open_arithmetic(view)
     assert view.locator(".arithmetic-board math").count() == 8
     net, at = network.net, (1, 2, 10)
+    second: Any = net.layers[1]
     with torch.no_grad():
-        x = net.embed(normalised(network)[:1])
-        x = net.layers[0](x)
-        normed = net.layers[1].norm1(x)
-        q, k, v = (part[0, at[1]] for part in net.layers[1].attention.project(normed))
-        output = net.layers[1].attention(normed)[0, at[2]]
+        normed = second.norm1(net.layers[0](net.embed(normalised(network)[:1])))
+        q, k, v = (part[0, at[1]] for part in second.attention.project(normed))
+        output = second.attention(normed)[0, at[2]]
     products = k @ q[at[2]]
     weight = (products / 8**0.5).softmax(-1)
     best = weight.argsort(descending=True)[:3]
@@ -288,7 +287,7 @@ def test_the_arithmetic_has_the_numbers_of_torch(view: Page, network: Viewable) 
     assert main(words[1:] + ["--json"]) == 0
     query = json.loads(words[words.index("--set", 7) + 1].partition("=")[2])
     assert query[0] == pytest.approx(q[at[2]].tolist(), abs=0.006)
-    view.select_option(".chooser select >> nth=0", "4")
+    view.select_option(".chooser select >> nth=0", index=4)
     settled(view)
     assert "Layer 5, head 3" in view.inner_text(".legend")
 
@@ -389,15 +388,13 @@ COMPUTE = """async (name) => {
   const { fetchSource } = await import("/viewer/source.js");
   const source = await fetchSource(`/${name}`);
   const { images } = await source.describe();
-  const found = [];
+  const [found, changes] = [[], { hidden: [], order: null, positions: true, beta: 1 }];
   for (const pixels of images) {
-    const { logits, attention } = await source.forward(pixels, { hidden: [], order: null, positions: true, beta: 1 });
+    const { logits, attention } = await source.forward(pixels, changes);
     for (const part of [logits, ...attention]) found.push(...part);
   }
   const bytes = new Uint8Array(Float32Array.from(found).buffer);
-  let text = "";
-  for (let at = 0; at < bytes.length; at += 8192) text += String.fromCharCode(...bytes.subarray(at, at + 8192));
-  return btoa(text);
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 }"""
 
 
@@ -428,7 +425,7 @@ def test_lessons_are_links_where_the_page_has_them(browser: Any, served: tuple[s
     mount = """async () => {
       const { mount } = await import("/viewer/viewer.js");
       const { fetchSource } = await import("/viewer/source.js");
-      const lesson = (name, fields) => `/lessons/${name}?question=${encodeURIComponent(JSON.stringify(fields))}`;
+      const lesson = (name, fields) => `/lessons/${name}?${encodeURIComponent(JSON.stringify(fields))}`;
       await mount(document.getElementById("viewer"), { source: await fetchSource("/network"), lesson });
     }"""
     view.evaluate(mount)
