@@ -39,7 +39,7 @@ def job(samples: int, dropout: float = 0.0, **recipe: Any) -> Job:
 
 
 def forked(processes: int, work: Callable[[int], Any]) -> tuple[list[int], list[Path], Path]:
-    """Start processes that join one group, do the work and write what it returns, or their error, to a file."""
+    """Start processes that join one group, do the work and write its result, or their error, to a file."""
     folder = Path(tempfile.mkdtemp())
     outputs, children = [folder / f"{rank}.json" for rank in range(processes)], []
     for rank, output in enumerate(outputs):

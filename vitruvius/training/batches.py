@@ -1,6 +1,7 @@
 """Batches of a split held in memory: order, normalisation, augmentation. There are no loader processes.
 
-On a GPU, images that fit stay there as bytes (`placed`); others are copied from pinned memory, one batch ahead.
+On a GPU, images that fit stay there as bytes (`placed`); others are copied from pinned memory, one batch
+ahead.
 """
 
 from collections.abc import Iterable
@@ -41,7 +42,8 @@ class Batches:
 
     def batch(self, sample_B: Tensor, epoch: int | None = None) -> Batch:
         """Return these samples normalised and, if an epoch is given, augmented as in that epoch."""
-        x, y = self.ahead.pop(_key(sample_B), None) or self._taken(sample_B)
+        copied = self.ahead.pop(_key(sample_B), None) if self.ahead else None
+        x, y = copied or self._taken(sample_B)
         if self.augment.augments and epoch is not None:
             draws = augment.draw(self.seed, epoch, len(self), self.augment)
             if x.device.type == "cpu":
@@ -52,18 +54,21 @@ class Batches:
         return Batch(self.normalised(x), y)
 
     def placed(self) -> "Batches":
-        """Return the same batches with images, labels, mean and deviation on their device if they fit there."""
+        """Return the same batches with their tensors on the device; images only if they fit there."""
         if self.device.type == "cpu":
             return self
-        small = {"mean": self.mean.to(self.device), "std": self.std.to(self.device)}
-        if memory.fits_data(self.x.nbytes, self.device):
-            small |= {"x": self.x.to(self.device), "y": None if self.y is None else self.y.to(self.device)}
-        return replace(self, **small, ahead={})
+        scaled = replace(self, mean=self.mean.to(self.device), std=self.std.to(self.device), ahead={})
+        if not memory.fits_data(self.x.nbytes, self.device):
+            return scaled
+        return replace(scaled, x=self.x.to(self.device), y=None if self.y is None else self.y.to(self.device))
+
+    @property
+    def is_copied(self) -> bool:
+        """Whether every batch is copied to a GPU, which should begin one batch ahead."""
+        return self.device.type == "cuda" and self.x.device.type != "cuda"
 
     def prefetch(self, parts: Iterable[Tensor]) -> None:
         """Begin to copy these samples to the device, so that it does not wait for them in the next step."""
-        if self.device.type != "cuda" or self.x.device.type == "cuda":
-            return
         computing, copying = torch.cuda.current_stream(self.device), torch.cuda.Stream(self.device)
         self.ahead.clear()
         with torch.cuda.stream(copying):
@@ -74,17 +79,15 @@ class Batches:
 
     def _taken(self, sample_B: Tensor) -> tuple[Tensor, Tensor | None]:
         """Return samples and labels on the device: selected there, or copied there as bytes."""
-        found = []
-        for values in (self.x, self.y):
-            if values is None:
-                found.append(None)
-            elif values.device.type == self.device.type:
-                found.append(values[sample_B.to(values.device, non_blocking=True)])
-            else:
-                chosen = values[sample_B]
-                chosen = chosen.pin_memory() if self.device.type == "cuda" else chosen
-                found.append(chosen.to(self.device, non_blocking=True))
-        return found[0], found[1]
+        return self._chosen(self.x, sample_B), None if self.y is None else self._chosen(self.y, sample_B)
+
+    def _chosen(self, values: Tensor, sample_B: Tensor) -> Tensor:
+        if values.device.type == self.device.type:
+            return values[sample_B.to(values.device, non_blocking=True)]
+        chosen = values[sample_B]
+        # Only from pinned memory is a copy made while the host goes on.
+        chosen = chosen.pin_memory() if self.device.type == "cuda" else chosen
+        return chosen.to(self.device, non_blocking=True)
 
     def normalised(self, x: Tensor) -> Tensor:
         """Scale bytes to 0..1, subtract the mean, divide by the standard deviation; leave floats alone."""

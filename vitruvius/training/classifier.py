@@ -46,24 +46,30 @@ def decided(settings: S, data: Dataset, arch: Arch, alone: bool = False) -> S:
 
     Refuses what does not fit into the memory of the device that was chosen.
     """
-    where, part = device.choose_device(settings.device), -(-settings.batch // settings.accumulate)
+    where = device.choose_device(settings.device)
     precision = device.choose_precision(settings.precision, where)
-    work = cost.cost(arch).macs * len(data.train) * settings.epochs
-    choice = "off" if alone or (settings.compile == "auto" and settings.save_memory) else settings.compile
-    compiles = device.should_compile(choice, work, settings.time_limit)
-    started, workers = distributed.world_size(), 1
-    if started == 1 and not alone:
-        threads = settings.threads or torch.get_num_threads()
-        workers = device.choose_workers(settings.workers, arch, part, work, where, threads)
-    elif settings.workers > 1 and settings.workers != started:
+    work = cost.cost(arch).macs * settings.batch * settings.total_steps(len(data.train))
+    recomputes = settings.compile == "auto" and settings.save_memory  # a compiler decides itself what to keep
+    pays = device.should_compile(settings.compile, work, settings.time_limit)
+    compiles = pays and not alone and not recomputes
+    workers = _workers(settings, arch, work, where, alone)
+    processes = max(workers, distributed.world_size())
+    part = -(-settings.batch // (settings.accumulate * processes))
+    memory.refuse_if_too_big(arch, part, where, precision, settings.save_memory, processes)
+    found = {"device": where.type, "precision": precision, "compile": "on" if compiles else "off"}
+    return settings.model_copy(update={**found, "workers": workers})
+
+
+def _workers(settings: ClassifierSettings, arch: Arch, work: int, where: torch.device, alone: bool) -> int:
+    """Return the number of processes that `train` starts itself; refuse more than one where it may not."""
+    started = distributed.world_size()
+    if settings.workers > 1 and (alone or started not in (1, settings.workers)):
         who = "the doctor watches one process" if alone else f"torchrun has started {started} processes"
         raise UserError(f"--workers {settings.workers}: {who}")
-    processes = max(started, workers)
-    memory.refuse_if_too_big(arch, -(-part // processes), where, precision, settings.save_memory, processes)
-    found = {"precision": precision, "compile": "on" if compiles else "off", "workers": max(1, workers)}
-    if started > 1 and settings.workers == started:
-        found["workers"] = started
-    return settings.model_copy(update={**found, "device": where.type})
+    if alone or started > 1:
+        return max(1, settings.workers)
+    part, threads = settings.batch // settings.accumulate, settings.threads or torch.get_num_threads()
+    return device.choose_workers(settings.workers, arch, part, work, where, threads)
 
 
 def describe(settings: ClassifierSettings, data: Dataset, arch: Arch) -> Iterator[Note]:
@@ -81,11 +87,11 @@ def describe(settings: ClassifierSettings, data: Dataset, arch: Arch) -> Iterato
     yield from init.notes(settings, data, arch)
     if settings.workers > 1:
         yield Note(
-            text=f"{settings.workers} processes share each batch: results depend on their number, as on threads"
+            text=f"{settings.workers} processes share each batch; bits depend on their number, as on threads"
         )
     if settings.device not in ("auto", "cpu"):
         yield Note(
-            text=f"{settings.device}: {device.NOT_IDENTICAL}, a run that is repeated or resumed differs in bits"
+            text=f"{settings.device}: {device.NOT_IDENTICAL}, repeated or resumed the run differs in bits"
         )
     if settings.compile == "off" and device.compiler() is None:
         yield Note(text="no C++ compiler found: training runs without torch.compile")
@@ -133,14 +139,13 @@ def finish(
     """
     files.write_json(folder.path("model.json"), {"arch": arch.model_dump(mode="json"), **data.labels})
     readings, cursor = evaluate.read_test(folder, job, data), job.cursor
-    finished = cursor.step >= settings.total_steps(len(data.train))
-    test = readings.of(files.sha256(folder.path("model.safetensors"))) if finished else None
+    test = readings.of(files.sha256(folder.path("model.safetensors"))) if job.is_finished else None
     result = Result(
         test_accuracy=None if test is None else test.accuracy,
         test_loss=None if test is None else test.loss,
         test_images=len(data.test),
         test_readings=readings.count,
-        finished=finished,
+        finished=job.is_finished,
         val_accuracy=cursor.best_score if len(data.validation) and cursor.best_epoch else None,
         best_epoch=cursor.best_epoch,
         epochs=cursor.epoch,

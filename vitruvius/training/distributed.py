@@ -2,9 +2,9 @@
 
 With one process each function is a no-op.
 
-Every process holds the whole model and computes its share of each batch. After the backward pass the gradients
-of all processes are summed by one all-reduce, which also carries the loss and the requests to stop. CPU tensors
-travel by gloo and GPU tensors by NCCL. A process that dies ends the others with a message.
+Every process holds the whole model and computes its share of each batch. After the backward pass the
+gradients of all processes are summed by one all-reduce, which also carries the loss and the requests to stop.
+CPU tensors travel by gloo and GPU tensors by NCCL. A process that dies ends the others with a message.
 """
 
 import os

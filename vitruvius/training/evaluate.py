@@ -23,7 +23,7 @@ def read_test(folder: RunFolder, job: Job, data: Dataset) -> Readings:
     The last reading of a run that has ended is that of its weights, unless there are no test images.
     """
     known, weights = _readings(folder), files.sha256(folder.path("model.safetensors"))
-    if job.cursor.step < job.recipe.total_steps(len(data.train)) or not len(data.test):
+    if not job.is_finished or not len(data.test):
         return known
     if known.of(weights) is None:
         reading = Reading(epochs=job.cursor.epoch, weights=weights, score=measure(job, data))

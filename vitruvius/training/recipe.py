@@ -50,7 +50,7 @@ class Recipe(Part):
     schedule: Literal["cosine", "constant", "trapezoid"] = "cosine"
     """What the learning rate does after the warm-up; trapezoid: constant, then down over the last fifth."""
     cosine_epochs: Epochs | None = None
-    """Epochs over which the cosine falls, after which the rate stays at a hundredth of its peak; default: all.
+    """Epochs over which the cosine falls; after them the rate stays at a hundredth of its peak. Default: all.
     With --resume, more --epochs then go on with that small rate, where otherwise it would rise again."""
     weight_decay: Annotated[float, Field(ge=0, le=1)] = 0.05
     """Pull of the optimiser on the weight matrices towards zero."""
@@ -69,24 +69,22 @@ class Recipe(Part):
 
     def warmup_steps(self, samples: int) -> int:
         """Return how many steps the warm-up really takes: at most half of all, unless the rate stays."""
-        total = self.total_steps(samples) if self.schedule == "trapezoid" else self.cosine_steps(samples)
-        return self.warmup if total is None else min(self.warmup, total // 2)
-
-    def cosine_steps(self, samples: int) -> int | None:
-        """Return the steps at whose end the cosine has fallen to zero; None for a constant rate."""
-        if self.schedule == "constant":
-            return None
-        if self.cosine_epochs is None:
-            return self.total_steps(samples)
-        return self.cosine_epochs * math.ceil(samples / self.batch)
+        constant = self.schedule == "constant"
+        return self.warmup if constant else min(self.warmup, self._falling_steps(samples) // 2)
 
     def rate(self, step: int, samples: int) -> float:
         """Return the learning rate of a step (from 1)."""
+        total = self._falling_steps(samples)
         if self.schedule == "trapezoid":
-            total = self.total_steps(samples)
             falling = min(1.0, (total - step + 1) / math.ceil(total * FALLING))
             return falling * learning_rate(step, self.lr, self.warmup_steps(samples), None)
-        return learning_rate(step, self.lr, self.warmup, self.cosine_steps(samples))
+        return learning_rate(step, self.lr, self.warmup, total if self.schedule == "cosine" else None)
+
+    def _falling_steps(self, samples: int) -> int:
+        """Return the steps after which the learning rate has fallen: all, or those of a shorter cosine."""
+        if self.cosine_epochs is None or self.schedule != "cosine":
+            return self.total_steps(samples)
+        return self.cosine_epochs * math.ceil(samples / self.batch)
 
 
 class Augment(Part):
@@ -129,11 +127,11 @@ class Execution(Compute):
 
     group: ClassVar[str] = "computing"
     compile: Literal["auto", "on", "off"] = "auto"
-    """torch.compile; auto: where it saves time within the run and its time limit and a C++ compiler is found."""
+    """torch.compile; auto: where it saves time in the run and its time limit and a C++ compiler is found."""
     save_memory: bool = False
     """Keep the inputs of the layers only and compute the rest again in the backward pass: slower, smaller."""
     workers: Annotated[int, Field(ge=0, le=256)] = 0
-    """Processes that share each batch on a CPU, one thread each; 0: as many as cores where a long training of
+    """Processes that share each batch on a CPU, and the threads; 0: as many as cores where a long training of
     a small network gains by it (docs/gpu.md), else one."""
 
 
