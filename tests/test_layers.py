@@ -36,13 +36,14 @@ MAY_IMPORT = {
     "searching": BELOW_SUBJECTS | {"training", "ranking", "exporting", "measuring"},
     "lessons": BELOW_LESSONS,
     "teaching": BELOW_LESSONS | {"lessons"},
-    "verbs": BELOW_VERBS,
+    "web": BELOW_VERBS,
+    "verbs": BELOW_VERBS | {"web"},
     "cli": {"core", "render", "verbs"},
     "__main__": {"cli"},
-    "__init__": BELOW_VERBS | {"verbs"},  # the public names, imported when first used
+    "__init__": BELOW_VERBS | {"verbs", "web"},  # the public names, imported when first used
 }
 LIGHT_UNITS = ("core", "arch", "render", "verbs", "cli", "__init__", "__main__")
-NOT_SHIPPED = ("test", "check", "slow")
+NOT_SHIPPED = ("test", "browser", "check", "slow")
 """Extras that no user needs."""
 HEAVY = {"torch", "scipy", "matplotlib", "plotly", "sympy", "PIL", "safetensors", "numpy"}
 
