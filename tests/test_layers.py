@@ -35,10 +35,11 @@ MAY_IMPORT = {
     "measuring": BELOW_SUBJECTS | {"training", "exporting"},
     "lessons": BELOW_LESSONS,
     "teaching": BELOW_LESSONS | {"lessons"},
-    "verbs": BELOW_VERBS,
+    "web": BELOW_VERBS,
+    "verbs": BELOW_VERBS | {"web"},
     "cli": {"core", "render", "verbs"},
     "__main__": {"cli"},
-    "__init__": BELOW_VERBS | {"verbs"},  # the public names, imported when first used
+    "__init__": BELOW_VERBS | {"verbs", "web"},  # the public names, imported when first used
 }
 LIGHT_UNITS = ("core", "arch", "render", "verbs", "cli", "__init__", "__main__")
 NOT_SHIPPED = ("test", "check", "slow")
