@@ -8,6 +8,7 @@ from vitruvius.render import plots
 
 GREY = "#7d8590"  # readable on a light and on a dark page
 CLEAR = "rgba(0,0,0,0)"
+FEW_TICKS = 12  # whole numbers up to which each has its tick
 DASHES = {"solid": "solid", "dashed": "dash", "dashdot": "dashdot", "dotted": "dot"}
 
 
@@ -46,7 +47,8 @@ def drawing(figure: Lines | Scatter) -> dict[str, Any]:
 def _axis(axis: plots.Axis) -> dict[str, Any]:
     look = {"gridcolor": "rgba(125,133,144,0.3)", "zeroline": False, "linecolor": GREY}
     scale = {"type": "log"} if axis.log else {}
-    return {"title": axis.label, "exponentformat": "power", **look, **scale}
+    ticks = {"dtick": 1} if axis.whole and axis.span <= FEW_TICKS and not axis.log else {}
+    return {"title": {"text": axis.label}, "exponentformat": "power", **look, **scale, **ticks}
 
 
 def _traces(layer: plots.Layer) -> Iterator[dict[str, Any]]:

@@ -54,7 +54,8 @@ def blocks(content: Iterable[Block], prefix: str = "", heading: str = "h2") -> M
     parts = []
     for number, (is_plot, group) in enumerate(groupby(_unfolded(content), _is_plot), 1):
         if is_plot:
-            parts += [plot(figure) for figure in group if isinstance(figure, Lines | Scatter)]
+            plots = [plot(figure) for figure in group if isinstance(figure, Lines | Scatter)]
+            parts.append(Markup('<div class="plots">{}</div>').format(Markup().join(plots)))
         else:
             with _DRAWING:
                 parts.append(report.inner(group, f"{prefix}{number}-", heading))
