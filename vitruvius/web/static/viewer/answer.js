@@ -11,17 +11,22 @@ const MOST = 10; // classes with a bar
  * @param {import("./source.js").Description} about
  * @param {Float32Array} logits
  * @param {Float32Array | null} changed the scores after the person's changes, if there are any
+ * @param {number | null} image the index of a test image, whose class is known
  */
-export function showAnswer(element, about, logits, changed) {
+export function showAnswer(element, about, logits, changed, image = null) {
   const named = about.classes.length;
   const before = softmax(logits.subarray(0, named));
   const after = changed ? softmax(changed.subarray(0, named)) : null;
   const shown = after ?? before;
   const best = bestOf(shown);
-  const verdict = h("p", { class: "verdict", role: "status", "aria-live": "polite" },
-    h("strong", { class: "class" }, about.classes[best]), " ", h("span", { class: "chance" }, percent(shown[best])));
+  const verdict = h("p", { class: "verdict" },
+    h("span", {}, "The network says "), h("strong", { class: "class" }, about.classes[best]), " ", h("span", { class: "chance" }, percent(shown[best])));
+  const truth = image === null ? -1 : about.labels[image];
+  const known = truth < 0 ? null : h("p", { class: truth === best ? "right" : "wrong" },
+    truth === best ? `Right: the test image shows ${about.classes[truth]}.` : `Wrong: the test image shows ${about.classes[truth]}.`);
   const comparison = after ? h("p", { class: "comparison" }, sentence(about.classes, before, after)) : null;
-  element.replaceChildren(...[verdict, comparison, bars(about.classes, before, after)].filter(Boolean));
+  const spoken = h("div", { role: "status" }, ...[verdict, known, comparison].filter(Boolean));
+  element.replaceChildren(spoken, bars(about.classes, before, after));
 }
 
 /** @param {number[]} chances */

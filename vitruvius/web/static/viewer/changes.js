@@ -63,9 +63,9 @@ function betaName(beta) {
 export function changesPanel(arch, { mode: onMode, change }) {
   const positions = h("input", { type: "checkbox", disabled: arch.positions === "none",
     onchange: () => change((changes) => ({ ...changes, positions: !positions.checked })) });
-  const beta = h("input", { type: "range", min: 0, max: 100, step: 1, id: "viewer-beta", "aria-label": "inverse temperature beta",
+  const beta = h("input", { type: "range", min: 0, max: 100, step: 1, "aria-label": "inverse temperature beta",
     disabled: !WITH_BETA.includes(arch.kernel), oninput: () => change((changes) => ({ ...changes, beta: betaOf(Number(beta.value)) })) });
-  const betaText = h("output", { for: "viewer-beta" });
+  const betaText = h("output", {});
   const reset = h("button", { type: "button", class: "reset", onclick: () => change(() => NO_CHANGES) }, "Undo all changes");
   const modes = modeButtons(onMode);
   const hint = h("p", { class: "hint" });
@@ -85,7 +85,7 @@ export function changesPanel(arch, { mode: onMode, change }) {
     hint,
     h("label", { class: "check" }, positions, arch.positions === "none" ? "This network has no positions" : "Leave the positions out"),
     h("div", { class: "beta" },
-      h("label", { for: "viewer-beta" }, "Inverse temperature"), h("div", { class: "slider" }, h("span", {}, "0"), beta, h("span", {}, "∞")), betaText,
+      h("span", { "aria-hidden": "true" }, "Inverse temperature β"), h("div", { class: "slider" }, h("span", {}, "0"), beta, h("span", {}, "∞")), betaText,
       WITH_BETA.includes(arch.kernel) ? null : h("p", { class: "hint" }, `The kernel ${arch.kernel} has no temperature.`)),
     summary, reset);
   return { element, show };

@@ -49,8 +49,8 @@ export function drawPanel(about, onChange, onError) {
   acceptStrokes(canvas, about, draw);
   acceptFiles(canvas, about, set, onError);
 
-  const element = h("section", { class: "draw", "aria-labelledby": "viewer-picture" },
-    h("h2", { id: "viewer-picture" }, "Your picture"),
+  const element = h("section", { class: "draw", "aria-label": "your picture" },
+    h("h2", {}, "Your picture"),
     h("p", { class: "hint" }, "Draw here, with the mouse, a finger, or arrow keys and space."),
     pad,
     h("div", { class: "tools" },

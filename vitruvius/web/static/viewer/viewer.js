@@ -30,9 +30,31 @@
  * Error whose message is a sentence: the viewer shows it. Answers that arrive late are dropped.
  */
 
-import { h } from "./dom.js";
-import { NO_CHANGES } from "./network.js";
 import { showAnswer } from "./answer.js";
+import { chooser, showArithmetic } from "./arithmetic.js";
+import { attentionMatrix, headOverview, mapOf, viewName } from "./attention.js";
+import { changesPanel, isChanged, swapped, toggled } from "./changes.js";
+import { h } from "./dom.js";
+import { drawPanel } from "./draw.js";
+import { ALL_PATCHES, distance, seenBy } from "./maps.js";
+import { NO_CHANGES } from "./network.js";
+import { patchGrid } from "./patches.js";
+import { readToken, tokenName } from "./tokens.js";
+
+/**
+ * What the person sees and has chosen.
+ * @typedef {Object} State
+ * @property {Float32Array} pixels
+ * @property {number | null} image an unchanged test image
+ * @property {import("./network.js").Changes} changes
+ * @property {import("./changes.js").Mode} mode
+ * @property {number | null} first the first of two patches to be swapped
+ * @property {number} token the token that was clicked
+ * @property {number | null} hovered the token under the pointer
+ * @property {import("./attention.js").View} view
+ * @property {import("./source.js").Answer | null} original
+ * @property {import("./source.js").Answer | null} changed
+ */
 
 /**
  * Show a network in an element.
@@ -40,11 +62,163 @@ import { showAnswer } from "./answer.js";
  * @param {{source: any, lesson?: (name: string, fields: Object) => string}} options
  * @returns {Promise<{remove: () => void}>}
  */
-export async function mount(element, { source }) {
-  const about = await source.describe();
-  const answer = h("section", { class: "answer" });
-  element.replaceChildren(h("div", { class: "viewer" }, answer));
-  const { logits } = await source.forward(about.images[0], NO_CHANGES);
-  showAnswer(answer, about, logits, null);
-  return { remove: () => element.replaceChildren() };
+export async function mount(element, { source, lesson }) {
+  const frame = h("div", { class: "viewer", "aria-busy": "true" }, h("p", { class: "loading" }, "Loading the network …"));
+  element.replaceChildren(frame);
+  try {
+    const about = await source.describe();
+    new Viewer(frame, about, source, lesson).begin();
+  } catch (error) {
+    frame.replaceChildren(h("p", { class: "error", role: "alert" }, error.message));
+  }
+  frame.removeAttribute("aria-busy");
+  return { remove: () => frame.remove() };
+}
+
+/** The panels, and what has been chosen in them. */
+class Viewer {
+  constructor(frame, about, source, lesson) {
+    Object.assign(this, { frame, about, source, lesson });
+    const { arch } = about;
+    /** @type {State} */
+    this.state = {
+      pixels: null, image: null, changes: NO_CHANGES, mode: "look", first: null, token: readToken(arch), hovered: null,
+      view: { layer: arch.depth - 1, head: "mean" }, original: null, changed: null,
+    };
+    this.computed = { pixels: null, changes: NO_CHANGES };
+    this.isComputing = false;
+    this.makePanels();
+  }
+
+  makePanels() {
+    const { arch } = this.about;
+    const set = (part) => this.set(part);
+    this.answer = h("section", { class: "answer", "aria-label": "answer" });
+    this.error = h("p", { class: "error", role: "alert", hidden: true });
+    this.draw = drawPanel(this.about, (picture) => this.recompute(picture), (message) => this.fail(message));
+    this.patches = patchGrid(this.about, { choose: (token, isHover) => set(isHover ? { hovered: token } : { token, hovered: null }), click: (patch) => this.clickPatch(patch) });
+    this.overview = headOverview(arch, (view) => set({ view }));
+    this.matrix = attentionMatrix(arch, (token) => set({ token }));
+    this.changes = changesPanel(arch, { mode: (mode) => set({ mode, first: null }), change: (change) => this.recompute({ changes: change(this.state.changes), first: null }) });
+    this.chooser = chooser(arch, ({ layer, head, token }) => set({ view: { layer, head }, token, hovered: null }));
+    this.arithmetic = h("div", { class: "arithmetic-board" });
+    this.details = h("details", { class: "arithmetic", ontoggle: () => this.showArithmetic() },
+      h("summary", {}, "Open the arithmetic"), this.chooser.element, this.arithmetic);
+    this.looking = h("p", { class: "looking" });
+    this.patches.element.addEventListener("pointerleave", () => set({ hovered: null }));
+  }
+
+  /** Put the panels in place and take the first picture. */
+  begin() {
+    const { about } = this;
+    this.frame.replaceChildren(
+      this.error,
+      h("div", { class: "top" }, this.answer, this.draw.element),
+      h("section", { class: "look", "aria-label": "where it looks" },
+        h("h2", {}, "Where it looks"), this.looking,
+        h("div", { class: "boards" },
+          h("div", { class: "board" }, h("h3", {}, "The picture in patches"), this.patches.element),
+          h("div", { class: "board" }, h("h3", {}, "Change something"), this.changes.element),
+          h("div", { class: "board" }, h("h3", {}, "All layers and heads"), this.overview.element),
+          h("div", { class: "board" }, this.matrix.element))),
+      h("section", { "aria-label": "arithmetic" }, h("h2", {}, "One number after the other"), this.details),
+      h("footer", { class: "about" }, h("p", {}, h("strong", {}, about.name), about.text ? `: ${about.text}` : "", about.command ? " " : "",
+        about.command ? h("code", {}, about.command) : null)));
+    this.draw.choose(0);
+  }
+
+  /** Change what is chosen, without computing anew. @param {Partial<State>} part */
+  set(part) {
+    Object.assign(this.state, part);
+    if (this.state.original) this.show();
+  }
+
+  /** Do to a patch what the mode says. @param {number} patch */
+  clickPatch(patch) {
+    const { mode, first, changes } = this.state;
+    const { arch } = this.about;
+    if (mode === "look") this.set({ token: arch.tokens - arch.patches + patch, hovered: null });
+    else if (mode === "off") this.recompute({ changes: toggled(changes, patch) });
+    else if (first === null) this.set({ first: patch });
+    else this.recompute({ changes: swapped(changes, first, patch, arch.patches), first: null });
+  }
+
+  /** Compute the answer to what is chosen; what is chosen meanwhile is computed afterwards, the newest only. */
+  async recompute(part) {
+    Object.assign(this.state, part);
+    if (this.isComputing) return;
+    this.isComputing = true;
+    try {
+      while (this.computed.pixels !== this.state.pixels || this.computed.changes !== this.state.changes) await this.compute();
+      this.error.hidden = true;
+    } catch (error) {
+      this.fail(error.message);
+    }
+    this.isComputing = false;
+    if (this.state.original) this.show();
+  }
+
+  async compute() {
+    const { pixels, changes } = this.state;
+    const isSamePicture = this.computed.pixels === pixels;
+    this.computed = { pixels, changes };
+    await new Promise(requestAnimationFrame);
+    const original = isSamePicture && this.state.original ? this.state.original : await this.source.forward(pixels, NO_CHANGES);
+    const changed = isChanged(changes) ? await this.source.forward(pixels, changes) : null;
+    Object.assign(this.state, { original, changed });
+    this.show();
+  }
+
+  fail(message) {
+    this.error.textContent = message;
+    this.error.hidden = false;
+  }
+
+  show() {
+    const { state, about } = this;
+    const { arch } = about;
+    const answer = state.changed ?? state.original;
+    const token = state.hovered ?? state.token;
+    const map = mapOf(answer, state.view, arch.tokens);
+    showAnswer(this.answer, about, state.original.logits, state.changed?.logits ?? null, state.image);
+    this.looking.textContent = this.sentence(map, token);
+    this.patches.show({ pixels: state.pixels, changes: state.changes, token, weights: seenBy(map, arch, token), first: state.first });
+    this.overview.show(answer, token, state.view);
+    this.matrix.show(map, token, state.view);
+    this.changes.show(state.changes, state.mode, state.first);
+    this.showArithmetic();
+  }
+
+  /** Where the chosen token looks, in words. */
+  sentence(map, token) {
+    const { arch } = this.about;
+    const seen = Array.from(seenBy(map, arch, token));
+    const best = seen.indexOf(Math.max(...seen));
+    const far = this.state.view === "rollout" ? "" : ` Its patches look ${distance(map, arch).toFixed(1)} pixels far on average.`;
+    const subject = tokenName(arch, token);
+    if (!seen[best]) return `The ${subject} is switched off: it looks nowhere.`;
+    const whose = subject[0].toUpperCase() + subject.slice(1);
+    return `${whose} ${token === ALL_PATCHES ? "look" : "looks"} most at ${best === token ? "itself" : tokenName(arch, best)} (${(100 * seen[best]).toFixed(0)} %) in ${viewName(this.state.view)}.${far}`;
+  }
+
+  /** Fill the board of the arithmetic, if it is open. */
+  async showArithmetic() {
+    if (!this.details.open || !this.state.original) return;
+    const { state, about } = this;
+    const { arch } = about;
+    const view = state.view === "rollout" ? { layer: arch.depth - 1, head: 0 } : state.view;
+    const first = arch.tokens - arch.patches;
+    const at = { layer: view.layer, head: view.head === "mean" ? 0 : view.head, token: state.token === ALL_PATCHES ? first : state.token };
+    this.chooser.show(at);
+    const key = JSON.stringify([at, state.changes, state.changes.beta === Infinity]);
+    if (this.shownArithmetic?.key === key && this.shownArithmetic.pixels === state.pixels) return;
+    this.shownArithmetic = { key, pixels: state.pixels };
+    try {
+      const detail = await this.source.detail(state.pixels, state.changes, at);
+      if (this.shownArithmetic.key !== key) return;
+      showArithmetic(this.arithmetic, arch, at, detail, { beta: state.changes.beta, lesson: this.lesson });
+    } catch (error) {
+      this.fail(error.message);
+    }
+  }
 }
