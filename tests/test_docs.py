@@ -8,6 +8,7 @@ sets, never for a single command.
 import itertools
 import re
 import shlex
+import webbrowser
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -23,6 +24,7 @@ from vitruvius import datasets
 from vitruvius.cli import main
 from vitruvius.core import files, plugins
 from vitruvius.datasets import Dataset, Split
+from vitruvius.web import server
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -278,6 +280,8 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("workshop"))
         patch.setattr(datasets, "get", few)
+        patch.setattr(server, "wait", lambda: None)  # a site is served until Ctrl-C
+        patch.setattr(webbrowser, "open", lambda address: True)
         # Painting takes most of the time of a small run, and other tests look at pictures.
         patch.setattr(Figure, "draw", lambda figure, renderer: None)
         patch.setattr(Figure, "get_layout_engine", lambda figure: None)

@@ -42,7 +42,7 @@ MAY_IMPORT = {
     "__init__": BELOW_VERBS | {"verbs", "web"},  # the public names, imported when first used
 }
 LIGHT_UNITS = ("core", "arch", "render", "verbs", "cli", "__init__", "__main__")
-NOT_SHIPPED = ("test", "check", "slow")
+NOT_SHIPPED = ("test", "browser", "check", "slow")
 """Extras that no user needs."""
 HEAVY = {"torch", "scipy", "matplotlib", "plotly", "sympy", "PIL", "safetensors", "numpy"}
 

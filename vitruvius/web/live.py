@@ -41,7 +41,11 @@ class State(Strict):
 
 async def events(site: Site, request: Request) -> AsyncIterator[str]:
     """Yield the state and the curves of a run whenever they have changed, until it has ended or is gone."""
-    folder = await site.workers.run(site.library.folder, request.path_params["id"])
+    try:
+        folder = await site.workers.run(site.library.folder, request.path_params["id"])
+    except HTTPException as error:
+        yield _event("gone", {"sentence": error.detail})
+        return
     before: tuple[Any, ...] = ()
     spoken = time.monotonic()
     while True:

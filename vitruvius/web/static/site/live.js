@@ -18,7 +18,7 @@ function show(state) {
     if (!element) {
       element = document.createElement("div");
       element.className = "plot";
-      element.setAttribute("role", "img");
+      element.setAttribute("role", "figure");
       plots.append(element);
     }
     element.setAttribute("aria-label", plot.layout.title.text);

@@ -8,7 +8,7 @@ const choice = document.getElementById("score");
 
 function show(score) {
   choice.value = score;
-  for (const scatter of document.querySelectorAll(".scatter")) scatter.hidden = scatter.dataset.score !== score;
+  for (const scatter of document.querySelectorAll(".one-score")) scatter.hidden = scatter.dataset.score !== score;
   drawAll();
 }
 
