@@ -1,4 +1,4 @@
-"""Many at once, and the malicious: 1,000 concurrent predictions, 200 slow connections, endless bodies, Ctrl-C.
+"""Many at once, and the malicious: 1,000 predictions, 200 slow connections, endless bodies, Ctrl-C.
 
 The server is a process of its own here, as it is for its users.
 """
@@ -55,7 +55,10 @@ def served(tmp_path: Path) -> Iterator[Served]:
     folder = visitor.training(tmp_path / "runs", "net")
     command = [sys.executable, "-m", "vitruvius", "serve", "--no-browser", "--port", "0"]
     process = subprocess.Popen(
-        [*command, "--runs", str(tmp_path / "runs")], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [*command, "--runs", str(tmp_path / "runs")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     )
     assert process.stdout is not None
     address = urlsplit(process.stdout.readline().strip())
@@ -138,7 +141,9 @@ def test_slow_and_endless_requests_do_not_keep_others_out(served: Served) -> Non
             if number % 2:
                 writer.write(b"GET / HTTP/1.1\r\nHost: ")  # the head never ends
             else:
-                writer.write(served.head("POST /look/x/forward") + b"Content-Length: 9\r\n\r\nx")  # the body neither
+                writer.write(
+                    served.head("POST /look/x/forward") + b"Content-Length: 9\r\n\r\nx"
+                )  # the body neither
             held.append(writer)
         honest = served.head("GET /runs") + b"Connection: close\r\n\r\n"
         found = [(await _answer(served, honest))[0] for _ in range(20)]
@@ -152,7 +157,10 @@ def test_slow_and_endless_requests_do_not_keep_others_out(served: Served) -> Non
 def test_a_body_of_five_gibibytes_is_not_taken(served: Served) -> None:
     async def attack() -> int:
         reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
-        writer.write(served.head(f"POST /look/{identity('train', 'net')}/forward") + b"Transfer-Encoding: chunked\r\n\r\n")
+        writer.write(
+            served.head(f"POST /look/{identity('train', 'net')}/forward")
+            + b"Transfer-Encoding: chunked\r\n\r\n"
+        )
         sent = 0
         try:
             while sent < 5 * 2**30:
@@ -168,7 +176,9 @@ def test_a_body_of_five_gibibytes_is_not_taken(served: Served) -> None:
     assert served.held_mib() - before < HELD_MIB
 
 
-@pytest.mark.parametrize("target", ["/%ff", "/runs/%00", "*", "http://evil.example/", "/" + "a" * 70_000, "/\x7f", "/?%"])
+@pytest.mark.parametrize(
+    "target", ["/%ff", "/runs/%00", "*", "http://evil.example/", "/" + "a" * 70_000, "/\x7f", "/?%"]
+)
 def test_strange_targets_are_answered_or_cut_off(target: str, served: Served) -> None:
     status, body = asyncio.run(_answer(served, served.head(f"GET {target}") + b"Connection: close\r\n\r\n"))
     assert status in (0, 200, 400, 401, 403, 404)

@@ -1,4 +1,4 @@
-"""Lessons in the browser: the same solve and prove, the numbers in the address, refusals beside their field."""
+"""Lessons as pages: the same solve and prove, the numbers in the address, refusals beside their field."""
 
 import io
 import json

@@ -17,7 +17,10 @@ from vitruvius.nn import attention_maps
 from vitruvius.web import look, weights
 from vitruvius.web.look import Asked, Changes
 
-CASES = {**ARCHS, **{kernel: Arch(image=8, patch=4, width=8, depth=2, heads=2, mlp=8, kernel=kernel) for kernel in KERNELS}}
+CASES = {
+    **ARCHS,
+    **{kernel: Arch(image=8, patch=4, width=8, depth=2, heads=2, mlp=8, kernel=kernel) for kernel in KERNELS},
+}
 
 
 def question(pixels: Any, **head: Any) -> bytes:
@@ -75,7 +78,9 @@ def test_the_numbers_behind_a_token_make_its_output() -> None:
 def test_over_http_it_is_the_same(site: Visitor) -> None:
     address = f"/look/{identity('train', 'first')}"
     about = json.loads(site.ask(f"{address}/description").body)
-    image = np.frombuffer(base64.b64decode(about["images"][0]), np.uint8 if about["pixels"] == "uint8" else "<f4")
+    image = np.frombuffer(
+        base64.b64decode(about["images"][0]), np.uint8 if about["pixels"] == "uint8" else "<f4"
+    )
     assert image.shape == (64,)
     assert about["arch"]["layers"] == [{"heads": 2, "head_dim": 4, "mlp": 8}]
     pixels = np.linspace(0, 1, 64)
@@ -114,7 +119,9 @@ def test_a_bad_question_is_answered_with_a_sentence(body: bytes, words: str, sit
     assert "<" not in answer.text
 
 
-def test_a_run_whose_data_are_the_users_code_is_shown_without_running_it(site: Visitor, tmp_path: Path) -> None:
+def test_a_run_whose_data_are_the_users_code_is_shown_without_running_it(
+    site: Visitor, tmp_path: Path
+) -> None:
     from tests.web import visitor
 
     code = tmp_path / "mine.py"
@@ -130,7 +137,9 @@ def test_a_large_network_is_computed_by_the_server(site: Visitor, monkeypatch: p
     assert 'data-where="browser"' in site.ask(f"/look?run={id}").text
     monkeypatch.setattr(look, "BROWSER_BYTES", 100)
     assert 'data-where="server"' in site.ask(f"/look?run={id}").text
-    assert not look.fits_browser(Arch(image=224, channels=3, patch=16, width=768, depth=12, heads=12, mlp=3072))
+    assert not look.fits_browser(
+        Arch(image=224, channels=3, patch=16, width=768, depth=12, heads=12, mlp=3072)
+    )
 
 
 def test_only_the_networks_used_last_are_kept(site: Visitor) -> None:

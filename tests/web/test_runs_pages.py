@@ -1,4 +1,4 @@
-"""Runs in the browser: the table, reports, live streams, comparisons; broken and vanishing runs are a sentence."""
+"""Runs as pages: table, reports, live streams, comparisons; broken and vanishing runs are a sentence."""
 
 import os
 import shutil
@@ -121,7 +121,9 @@ def test_a_pretraining_grows_too(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     files.write_json(folder / "config.json", {"data": "mnist", "epochs": 4})
     for number in (0, 1, 2):
-        point = Point(objective="denoise", latent=2, repeat=0, val_loss=1.0, accuracy=0.5, train_losses=(1.0,))
+        point = Point(
+            objective="denoise", latent=2, repeat=0, val_loss=1.0, accuracy=0.5, train_losses=(1.0,)
+        )
         RunFolder(folder, False).keep(Points(epoch=number, points=(point,)))
     hold(folder)
     state = live.snapshot(folder)
@@ -147,8 +149,12 @@ def test_a_run_that_vanishes_while_it_is_shown_is_a_sentence(site: Visitor) -> N
 
 
 @pytest.mark.parametrize("file", ["config.json", "result.json", "records.jsonl", "test.json", "model.json"])
-@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b'{"epochs": "x"}', b"\xff\xfe", b"null", b"{}\n{}\n"])
-def test_a_broken_run_is_shown_with_a_sentence(file: str, content: bytes, tmp_path: Path, site: Visitor) -> None:
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[1]", b'{"epochs": "x"}', b"\xff\xfe", b"null", b"{}\n{}\n"]
+)
+def test_a_broken_run_is_shown_with_a_sentence(
+    file: str, content: bytes, tmp_path: Path, site: Visitor
+) -> None:
     folder = visitor.training(site.runs, "broken")
     try:
         (folder / file).write_bytes(content)
@@ -199,5 +205,3 @@ def _wait_for(condition: Any) -> None:
         if condition():
             return
     raise AssertionError("it did not come about")
-
-

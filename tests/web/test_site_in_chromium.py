@@ -1,6 +1,7 @@
 """The pages as a person uses them, in Chromium: draw, change a number, follow a training, compare, sort."""
 
 import os
+import re
 import shutil
 import socket
 import threading
@@ -58,7 +59,7 @@ def page(chromium: Any, site: Visitor) -> Iterator[Any]:
     opened.goto(site.door.address)
     yield opened
     context.close()
-    assert [text for text in said if "404" not in text] == []
+    assert [text for text in said if not re.search("404|another|CORS|NotSameOrigin|403", text)] == []
 
 
 def test_a_number_that_is_changed_is_worked_again(page: Any, site: Visitor) -> None:
@@ -126,7 +127,8 @@ def test_runs_are_filtered_sorted_chosen_and_compared(page: Any, site: Visitor) 
     page.get_by_label("compare second", exact=True).check()
     page.get_by_role("button", name="Compare trainings").click()
     page.get_by_text("first is ahead with 75.00% test accuracy").wait_for()
-    assert page.locator(".plot .main-svg").count() >= 4
+    for number in range(4):
+        page.locator(".plot").nth(number).locator(".main-svg").first.wait_for()
 
 
 def test_a_ranking_is_sorted_by_the_score_whose_scatter_is_shown(page: Any, site: Visitor) -> None:
@@ -160,8 +162,10 @@ def test_the_server_computes_what_the_browser_would(page: Any, site: Visitor) ->
             const [one, two] = await Promise.all(sources.map((source) => source.forward(pixels, change)));
             found.push(far(one.logits, two.logits), far(one.attention[0], two.attention[0]));
             const place = { layer: 0, head: 1, token: 2 };
-            const [first, second] = await Promise.all(sources.map((source) => source.detail(pixels, change, place)));
-            for (const name of ["x", "q", "weights", "mixed", "output"]) found.push(far(first[name], second[name]));
+            const details = sources.map((source) => source.detail(pixels, change, place));
+            const [first, second] = await Promise.all(details);
+            const vectors = ["x", "q", "weights", "mixed", "output"];
+            for (const name of vectors) found.push(far(first[name], second[name]));
             found.push(far(first.keys[1], second.keys[1]), far(first.values[1], second.values[1]));
           }
           return found;
@@ -193,7 +197,9 @@ def test_other_sites_see_nothing(page: Any, site: Visitor) -> None:
     """A page of another origin can neither read nor frame this one."""
     other = socket.create_server(("127.0.0.1", 0))
     html = b"<title>other</title><body>"
-    answer = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s"
+    answer = (
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s"
+    )
 
     def serve() -> None:
         for _ in range(2):
@@ -207,7 +213,9 @@ def test_other_sites_see_nothing(page: Any, site: Visitor) -> None:
 
     threading.Thread(target=serve, daemon=True).start()
     page.goto(f"http://localhost:{other.getsockname()[1]}/")
-    read = page.evaluate("address => fetch(address).then(() => 'read', () => 'refused')", f"{site.door.site}/runs")
+    read = page.evaluate(
+        "address => fetch(address).then(() => 'read', () => 'refused')", f"{site.door.site}/runs"
+    )
     sent = page.evaluate(
         "address => fetch(address, {method: 'POST', mode: 'no-cors', credentials: 'include', body: '{}'})"
         ".then(answer => answer.type + answer.status, () => 'refused')",
@@ -219,7 +227,9 @@ def test_other_sites_see_nothing(page: Any, site: Visitor) -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_fits_its_window_and_axe_finds_nothing_serious(name: str, chromium: Any, site: Visitor) -> None:
+def test_a_page_fits_its_window_and_axe_finds_nothing_serious(
+    name: str, chromium: Any, site: Visitor
+) -> None:
     # axe-core is put into the page by the test; the site's own policy would refuse it.
     context = chromium.new_context(bypass_csp=True)
     page = context.new_page()

@@ -149,5 +149,3 @@ def events(text: str) -> list[tuple[str, Any]]:
         if fields:
             found.append((fields["event"], json.loads(fields["data"])))
     return found
-
-

@@ -27,7 +27,7 @@ class Config(config.Config):
     port: Annotated[int, Field(ge=0, le=65535)] = 8321
     """The port, or the next free one after it; 0 takes any."""
     host: str = "127.0.0.1"
-    """The address that is listened on; any other than this machine's own lets others in who know the token."""
+    """The address to listen on; any other than this machine's own lets others in who know the token."""
     browser: bool = True
     """Do not open the page in a browser."""
 

@@ -43,7 +43,9 @@ async def _asset(request: Request) -> Response:
 
 
 async def _refused(request: Request, error: HTTPException) -> Response:
-    detail = error.detail if error.status_code != 404 or error.detail != "Not Found" else "There is no such page."
+    detail = (
+        error.detail if error.status_code != 404 or error.detail != "Not Found" else "There is no such page."
+    )
     answer = _said(request, error.status_code, detail)
     answer.headers.update(error.headers or {})
     return answer

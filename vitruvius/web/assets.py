@@ -19,7 +19,9 @@ KINDS = {".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css"
 @cache
 def known() -> dict[str, Path]:
     """Return all files by the end of their address."""
-    found = {path.relative_to(FOLDER).as_posix(): path for path in sorted(FOLDER.rglob("*")) if path.is_file()}
+    found = {
+        path.relative_to(FOLDER).as_posix(): path for path in sorted(FOLDER.rglob("*")) if path.is_file()
+    }
     found["style.css"] = plugins.PACKAGE / "render" / "templates" / "style.css"
     plotly = find_spec("plotly")
     if plotly is not None and plotly.origin:

@@ -88,7 +88,9 @@ class Library:
 
 def identity(folder: Path) -> str:
     """Return the id of a run: the same as long as it has its verb and name."""
-    return hashlib.sha256(f"{folder.parent.name}/{folder.name}".encode(errors="surrogateescape")).hexdigest()[:16]
+    return hashlib.sha256(f"{folder.parent.name}/{folder.name}".encode(errors="surrogateescape")).hexdigest()[
+        :16
+    ]
 
 
 def config(folder: Path) -> dict[str, Any]:
@@ -109,7 +111,9 @@ def lines(folder: Path) -> Iterator[dict[str, Any]]:
 def pictures(folder: Path) -> dict[str, Path]:
     """Return the pictures of a run by id."""
     found = (path for path in sorted(folder.iterdir()) if path.suffix in PICTURES and files.is_regular(path))
-    return {hashlib.sha256(path.name.encode(errors="surrogateescape")).hexdigest()[:16]: path for path in found}
+    return {
+        hashlib.sha256(path.name.encode(errors="surrogateescape")).hexdigest()[:16]: path for path in found
+    }
 
 
 def _is_link(folder: Path) -> bool:

@@ -79,13 +79,23 @@ def snapshot(folder: Path) -> dict[str, Any]:
     return {**state(folder, config, lines, done).model_dump(), "plots": drawn}
 
 
-def state(folder: Path, config: dict[str, Any], lines: Sequence[dict[str, Any]], done: Sequence[Epoch]) -> State:
+def state(
+    folder: Path, config: dict[str, Any], lines: Sequence[dict[str, Any]], done: Sequence[Epoch]
+) -> State:
     """Say how far a run is and how long the rest will take at its speed so far."""
-    word = "running" if is_running(folder) else "finished" if (folder / "result.json").is_file() else "unfinished"
+    word = (
+        "running"
+        if is_running(folder)
+        else "finished"
+        if (folder / "result.json").is_file()
+        else "unfinished"
+    )
     total = config.get("epochs")
     if not isinstance(total, int) or isinstance(total, bool):
         count = len(lines)
-        return State(state=word, sentence=f"{count} {'record' if count == 1 else 'records'} so far", done=count)
+        return State(
+            state=word, sentence=f"{count} {'record' if count == 1 else 'records'} so far", done=count
+        )
     numbers = [line["epoch"] for line in lines if isinstance(line.get("epoch"), int)]
     count = min(max(numbers, default=0), total)
     left = None
@@ -115,7 +125,9 @@ def figures(folder: Path, lines: Sequence[dict[str, Any]]) -> list[Lines]:
 
 
 def _lines(found: Any) -> list[Lines]:
-    blocks: list[Block] = [part for figure in found for part in (figure.figures if isinstance(figure, Panels) else (figure,))]
+    blocks: list[Block] = [
+        part for figure in found for part in (figure.figures if isinstance(figure, Panels) else (figure,))
+    ]
     return [block for block in blocks if isinstance(block, Lines) and block.series]
 
 
@@ -150,7 +162,9 @@ def _duration(seconds: float) -> str:
     """
     if seconds < 60:
         return f"about {math.ceil(seconds)} seconds"
-    return f"about {math.ceil(seconds / 60)} minutes" if seconds < 5400 else f"about {seconds / 3600:.1f} hours"
+    return (
+        f"about {math.ceil(seconds / 60)} minutes" if seconds < 5400 else f"about {seconds / 3600:.1f} hours"
+    )
 
 
 def _event(name: str, content: dict[str, Any]) -> str:

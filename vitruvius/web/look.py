@@ -108,7 +108,7 @@ class Networks:
 
 
 def of_run(folder: Path) -> Viewable:
-    """Load a run with images of its data; without images where they are made by the user's own code, or gone."""
+    """Load a run with images of its data; with none where the user's own code makes them, or they are gone."""
     data = files.read_object(folder / "config.json", follow=False).get("data", "")
     if ".py:" not in str(data):  # nothing here runs the user's code
         try:

@@ -66,7 +66,9 @@ def plot(figure: Lines | Scatter) -> Markup:
     """An element that plotly fills in the browser."""
     kind = "curves" if isinstance(figure, Lines) else "points"
     points = sum(len(one.x) for one in figure.series) if isinstance(figure, Lines) else len(figure.x)
-    described = f"{figure.title or figure.y_label}: {points} {kind} of {figure.y_label} against {figure.x_label}"
+    described = (
+        f"{figure.title or figure.y_label}: {points} {kind} of {figure.y_label} against {figure.x_label}"
+    )
     element = '<div class="plot" role="figure" aria-label="{}" data-plot="{}"></div>'
     return Markup(element).format(described, json.dumps(interactive.drawing(figure), allow_nan=False))
 

@@ -73,7 +73,9 @@ def settings(config: Mapping[str, Any]) -> Table:
 def ranking(result: Ranked) -> dict[str, Any]:
     """A ranking as a table that can be sorted by every score, with a scatter for each."""
     column = next(iter(result.evaluation))
-    known = [name for name in result.evaluation if any(row.accuracy[name] is not None for row in result.archs)]
+    known = [
+        name for name in result.evaluation if any(row.accuracy[name] is not None for row in result.archs)
+    ]
     said: list[Block] = list(remarks(result))
     for name, evaluation in result.evaluation.items():
         said += [*verdicts(evaluation), evaluations(result.accuracy_name(name), evaluation)]
@@ -82,7 +84,9 @@ def ranking(result: Ranked) -> dict[str, Any]:
         "scores": result.proxies,
         "accuracies": [(name, result.accuracy_name(name)) for name in known],
         "rows": result.archs,
-        "scatters": [(proxy, markup.plot(ranking_report.scatter(result, column, proxy))) for proxy in result.proxies],
+        "scatters": [
+            (proxy, markup.plot(ranking_report.scatter(result, column, proxy))) for proxy in result.proxies
+        ],
     }
 
 
@@ -91,10 +95,15 @@ def diagnosis(folder: Path, result: Diagnosis) -> dict[str, Any]:
     quoted = {}
     for line in library.lines(folder):
         if line.get("kind") == "quoted":
-            one = files.typed(folder / "records.jsonl", Quoted, {k: v for k, v in line.items() if k != "kind"})
+            one = files.typed(
+                folder / "records.jsonl", Quoted, {k: v for k, v in line.items() if k != "kind"}
+            )
             quoted[one.where] = [(text.lstrip().startswith(">"), text) for text in one.source.splitlines()]
     rest = [*result.summary(), *(block for table in result.tables or () for block in table.view())]
-    return {"findings": [(found, quoted.get(found.where, [])) for found in result.findings], "blocks": markup.blocks(rest)}
+    return {
+        "findings": [(found, quoted.get(found.where, [])) for found in result.findings],
+        "blocks": markup.blocks(rest),
+    }
 
 
 def _classes(folder: Path, count: int) -> list[str]:

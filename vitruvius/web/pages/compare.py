@@ -101,7 +101,16 @@ def outcome(results: dict[str, Any]) -> Table:
         values = [getattr(result, field) if isinstance(result, Trained) else None for field in fields]
         percent = [None if value is None else f"{value:.2%}" for value in values[:2]]
         rows.append((name, *percent, *values[2:]))
-    columns = ("run", "test accuracy", "validation accuracy", "test loss", "best epoch", "epochs", "parameters", "seconds")
+    columns = (
+        "run",
+        "test accuracy",
+        "validation accuracy",
+        "test loss",
+        "best epoch",
+        "epochs",
+        "parameters",
+        "seconds",
+    )
     return Table(columns=columns, rows=tuple(rows))
 
 

@@ -25,7 +25,12 @@ from vitruvius.web import markup
 from vitruvius.web.form import Field, Form, form
 from vitruvius.web.site import Site, get, sends
 
-FORMATS = {"html": "text/html", "latex": "application/x-tex", "markdown": "text/markdown", "json": "application/json"}
+FORMATS = {
+    "html": "text/html",
+    "latex": "application/x-tex",
+    "markdown": "text/markdown",
+    "json": "application/json",
+}
 
 
 def index(site: Site, request: Request) -> Response:
@@ -36,7 +41,9 @@ def index(site: Site, request: Request) -> Response:
         subject: [
             entry
             for entry in entries
-            if all(word in f"{entry.name} {entry.summary} {subject}".lower().replace("_", " ") for word in words)
+            if all(
+                word in f"{entry.name} {entry.summary} {subject}".lower().replace("_", " ") for word in words
+            )
         ]
         for subject, entries in work.listing().subjects.items()
     }
@@ -80,7 +87,9 @@ def download(site: Site, request: Request) -> Response:
         raise UserError("; ".join(filter(None, said)))
     worked = _worked(name, filled.question)
     if format in ("html", "json"):
-        return sends(report.document(worked, format, name), FORMATS[format], f"{name}{report.ENDINGS[format]}")
+        return sends(
+            report.document(worked, format, name), FORMATS[format], f"{name}{report.ENDINGS[format]}"
+        )
     with TemporaryDirectory() as folder:
         path = Path(folder) / f"{name}{report.ENDINGS[format]}"
         report.write(worked, format, name, path)
@@ -112,7 +121,10 @@ def _worked(name: str, question: lessons.Question) -> Worked:
 
 def _shown(worked: Worked) -> dict[str, Any]:
     """A worked lesson in the order of the page: verdict and answer, steps, proofs."""
-    steps = [markup.blocks(report.step_blocks(number, step), f"s{number}-") for number, step in enumerate(worked.steps, 1)]
+    steps = [
+        markup.blocks(report.step_blocks(number, step), f"s{number}-")
+        for number, step in enumerate(worked.steps, 1)
+    ]
     _, *answer = report.answer_blocks(worked.answer, worked.steps)  # the page has its own heading
     passed = sum(proof.passed for proof in worked.checks)
     return {

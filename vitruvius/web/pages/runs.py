@@ -47,7 +47,9 @@ def run(site: Site, request: Request) -> Response:
         id=request.path_params["id"],
         run=entry,
         headline=site.library.headline(folder),
-        pictures={id: path.stem.replace("-", " ").replace("_", " ") for id, path in library.pictures(folder).items()},
+        pictures={
+            id: path.stem.replace("-", " ").replace("_", " ") for id, path in library.pictures(folder).items()
+        },
         has_report=files.is_regular(folder / "report.html"),
         has_model=files.is_regular(folder / "model.safetensors") and folder.parent.name == "train",
     )
@@ -60,7 +62,11 @@ def _content(folder: Path, result: records.Result | None) -> dict[str, Any]:
         config = library.config(folder)
         done = live.epochs(lines) if folder.parent.name == "train" else []
         shown = markup.blocks(live.figures(folder, lines))
-        return {"kind": "live", "live": live.state(folder, config, lines, done), "blocks": shown or Markup('<div class="plots"></div>')}
+        return {
+            "kind": "live",
+            "live": live.state(folder, config, lines, done),
+            "blocks": shown or Markup('<div class="plots"></div>'),
+        }
     if isinstance(result, Ranked):
         return {"kind": "ranking", "ranking": shown_runs.ranking(result)}
     if isinstance(result, Diagnosis):
