@@ -83,6 +83,7 @@ def serve(**options: Any) -> Iterator[str]:
     from vitruvius.web import server
 
     config, flags = arguments.from_call(Config, (), options)
+    assert isinstance(config, Config)
     listener = server.open_port(config.host, config.port)
     with server.serving(listener, config.host, Path(flags.runs)) as door:
         yield door.address

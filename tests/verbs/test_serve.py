@@ -92,7 +92,8 @@ def test_open_streams_do_not_keep_it(tmp_path: Path) -> None:
     with server.serving(server.open_port("127.0.0.1", 0), "127.0.0.1", tmp_path) as door:
         stream = socket.create_connection(("127.0.0.1", door.port), 60)
         head = f"GET /runs/{visitor.identity('train', 'alive')}/events HTTP/1.1\r\n"
-        stream.sendall(f"{head}Host: 127.0.0.1:{door.port}\r\nCookie: {door.cookie}={door.token}\r\n\r\n".encode())
+        cookie = f"{door.cookie}={door.token}"
+        stream.sendall(f"{head}Host: 127.0.0.1:{door.port}\r\nCookie: {cookie}\r\n\r\n".encode())
         received = b""
         while b"event: state" not in received:
             received += stream.recv(65536)

@@ -186,7 +186,12 @@ def test_a_picture_is_looked_at(page: Any, site: Visitor) -> None:
 
 def test_hostile_names_do_nothing(page: Any, site: Visitor) -> None:
     alerts: list[str] = []
-    page.on("dialog", lambda dialog: (alerts.append(dialog.message), dialog.dismiss()))
+
+    def dismiss(dialog: Any) -> None:
+        alerts.append(dialog.message)
+        dialog.dismiss()
+
+    page.on("dialog", dismiss)
     for address in ("/", "/runs", PAGES["ranking"], PAGES["training"], PAGES["look"]):
         page.goto(site.door.site + address)
     assert alerts == []

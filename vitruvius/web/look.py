@@ -10,7 +10,7 @@ import inspect
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -108,7 +108,7 @@ class Networks:
 
 
 def of_run(folder: Path) -> Viewable:
-    """Load a run with images of its data; with none where the user's own code makes them, or they are gone."""
+    """Load a run with images of its data; with none where the user's code makes them or they are gone."""
     data = files.read_object(folder / "config.json", follow=False).get("data", "")
     if ".py:" not in str(data):  # nothing here runs the user's code
         try:
@@ -189,7 +189,8 @@ def trace(shown: Viewable, pixels_BCHW: Tensor, changes: Changes) -> tuple[Tenso
     visible_N[[int(arch.class_token) + patch for patch in changes.hidden]] = False
     mask_NN = None if bool(visible_N.all()) else visible_N[:, None] & visible_N
     layers = []
-    for layer in net.layers:
+    blocks: Iterable[Any] = net.layers
+    for layer in blocks:
         done = _attended(layer, x_BND, mask_NN, float(changes.beta))
         layers.append(done)
         x_BND = x_BND + done.output_ND

@@ -51,7 +51,7 @@ def redirect(address: str) -> Response:
 
 def blocks(content: Iterable[Block], prefix: str = "", heading: str = "h2") -> Markup:
     """Blocks as HTML; curves and points answer to the pointer."""
-    parts = []
+    parts: list[str] = []
     for number, (is_plot, group) in enumerate(groupby(_unfolded(content), _is_plot), 1):
         if is_plot:
             plots = [plot(figure) for figure in group if isinstance(figure, Lines | Scatter)]

@@ -1,6 +1,6 @@
 """Several trainings side by side: what differs in their settings, their curves, their confusion matrices."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +66,7 @@ def verdict(results: dict[str, Any]) -> str:
     return "Not all of them have ended: their curves can be compared."
 
 
-def curves(done: dict[str, Sequence[Epoch]]) -> list[Block]:
+def curves(done: Mapping[str, Sequence[Epoch]]) -> list[Block]:
     """One plot per quantity with a curve per run."""
     plots: list[Block] = []
     for title, field, label, scale in CURVES:

@@ -11,8 +11,10 @@ from starlette.responses import Response
 
 from vitruvius.core import files, records
 from vitruvius.core.errors import UserError
+from vitruvius.core.run_list import is_running
 from vitruvius.doctor.results import Result as Diagnosis
 from vitruvius.ranking.results import Result as Ranked
+from vitruvius.training.results import epochs
 from vitruvius.web import library, live, markup, shown_runs
 from vitruvius.web.security import REPORT_POLICY
 from vitruvius.web.site import Site, get, png, stream
@@ -57,10 +59,10 @@ def run(site: Site, request: Request) -> Response:
 
 def _content(folder: Path, result: records.Result | None) -> dict[str, Any]:
     """What the page of a run shows, by the kind of its result."""
-    if result is None or (folder.parent.name in ("train", "pretrain") and live.is_running(folder)):
+    if result is None or (folder.parent.name in ("train", "pretrain") and is_running(folder)):
         lines = list(library.lines(folder))
         config = library.config(folder)
-        done = live.epochs(lines) if folder.parent.name == "train" else []
+        done = epochs(lines) if folder.parent.name == "train" else []
         shown = markup.blocks(live.figures(folder, lines))
         return {
             "kind": "live",
