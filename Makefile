@@ -31,11 +31,12 @@ browser: $(VENV)/tested
 	! command -v npm >/dev/null || npm install --prefix tests/web/axe-core --silent --no-audit --no-fund
 	$(BIN)/python -m pytest -q tests/web
 
-bench: $(VENV)/tested
+bench: $(VENV)/slowed
 	$(BIN)/python -m benchmarks.attention
 	$(BIN)/python -m benchmarks.rank
 	$(BIN)/pip install --quiet --no-deps vit-pytorch einops
 	$(BIN)/python -m benchmarks.train_step
+	$(BIN)/python -m benchmarks.inference
 
 # Four core-hours: DATA is the folder that holds the Fashion-MNIST files, unless they are where data sets are found.
 fifty: $(VENV)/installed

@@ -29,7 +29,7 @@ MAY_IMPORT = {
     **dict.fromkeys(FAMILIES, BELOW_FAMILIES),
     "training": BELOW_SUBJECTS,
     "doctor": BELOW_SUBJECTS,
-    "ranking": BELOW_SUBJECTS | {"training"},
+    "ranking": BELOW_SUBJECTS | {"training", "measuring"},
     "pretraining": BELOW_SUBJECTS | {"training"},
     "exporting": BELOW_SUBJECTS | {"training"},
     "measuring": BELOW_SUBJECTS | {"training", "exporting"},

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Generator, nn
@@ -18,11 +18,13 @@ from vitruvius.core.runs import RunFolder
 from vitruvius.datasets import Dataset
 from vitruvius.nn.vit import build
 from vitruvius.objectives import Batch, Loss
-from vitruvius.training import device, distributed, evaluate, init, report, results
+from vitruvius.training import device, distributed, evaluate, init, memory, report, results
 from vitruvius.training.batches import batches_of, require_classes
-from vitruvius.training.loop import Job, Measure
+from vitruvius.training.loop import EVALUATION_BATCH, Job, Measure
 from vitruvius.training.recipe import Augment, ClassifierSettings
 from vitruvius.training.results import Result
+
+S = TypeVar("S", bound=ClassifierSettings)
 
 
 def prepare(settings: ClassifierSettings) -> tuple[Dataset, Arch]:
@@ -33,10 +35,41 @@ def prepare(settings: ClassifierSettings) -> tuple[Dataset, Arch]:
     require_classes(data)
     if settings.init:
         data = init.normalised_like(data, settings.init)
-    arch = settings.resolve(data, batch=-(-settings.batch // settings.accumulate))
+    arch = settings.resolve(data)
     if settings.init:
         init.refuse_misfit(settings.init, arch)
     return data, arch
+
+
+def decided(settings: S, data: Dataset, arch: Arch, alone: bool = False) -> S:
+    """Return the settings with every 'auto' decided; `alone`: in one process, not compiled.
+
+    Refuses what does not fit into the memory of the device that was chosen.
+    """
+    where = device.choose_device(settings.device)
+    precision = device.choose_precision(settings.precision, where)
+    work = cost.cost(arch).macs * settings.batch * settings.total_steps(len(data.train))
+    recomputes = settings.compile == "auto" and settings.save_memory  # a compiler decides itself what to keep
+    pays = device.should_compile(settings.compile, work, settings.time_limit)
+    compiles = pays and not alone and not recomputes
+    workers = _workers(settings, arch, work, where, alone)
+    processes = max(workers, distributed.world_size())
+    part = -(-settings.batch // (settings.accumulate * processes))
+    memory.refuse_if_too_big(arch, part, where, precision, settings.save_memory, processes)
+    found = {"device": where.type, "precision": precision, "compile": "on" if compiles else "off"}
+    return settings.model_copy(update={**found, "workers": workers})
+
+
+def _workers(settings: ClassifierSettings, arch: Arch, work: int, where: torch.device, alone: bool) -> int:
+    """Return the number of processes that `train` starts itself; refuse more than one where it may not."""
+    started = distributed.world_size()
+    if settings.workers > 1 and (alone or started not in (1, settings.workers)):
+        who = "the doctor watches one process" if alone else f"torchrun has started {started} processes"
+        raise UserError(f"--workers {settings.workers}: {who}")
+    if alone or started > 1:
+        return max(1, settings.workers)
+    part, threads = settings.batch // settings.accumulate, settings.threads or torch.get_num_threads()
+    return device.choose_workers(settings.workers, arch, part, work, where, threads)
 
 
 def describe(settings: ClassifierSettings, data: Dataset, arch: Arch) -> Iterator[Note]:
@@ -48,9 +81,18 @@ def describe(settings: ClassifierSettings, data: Dataset, arch: Arch) -> Iterato
         yield Note(text=f"{data.name}: there is no test set, the result is the accuracy on validation images")
     fits = settings.warmup_steps(len(data.train))
     if fits < settings.warmup:
-        why = f"a warm-up of {settings.warmup:,} steps does not fit into {settings.steps(len(data.train)):,}"
+        total = settings.total_steps(len(data.train))
+        why = f"a warm-up of {settings.warmup:,} steps does not fit into {total:,}"
         yield Note(text=f"{why}: it takes {fits:,}, half of them", warning=True)
     yield from init.notes(settings, data, arch)
+    if settings.workers > 1:
+        yield Note(
+            text=f"{settings.workers} processes share each batch; bits depend on their number, as on threads"
+        )
+    if settings.device not in ("auto", "cpu"):
+        yield Note(
+            text=f"{settings.device}: {device.NOT_IDENTICAL}, repeated or resumed the run differs in bits"
+        )
     if settings.compile == "off" and device.compiler() is None:
         yield Note(text="no C++ compiler found: training runs without torch.compile")
 
@@ -60,9 +102,10 @@ def job(settings: ClassifierSettings, data: Dataset, arch: Arch, where: torch.de
     precision = device.PRECISIONS[settings.precision]
     dtype = torch.float64 if precision is torch.float64 else torch.float32
     net = build(arch, settings.seed)
+    net.recomputes = settings.save_memory
     if settings.init:
         init.fill(net, init.read(settings.init))
-    model = distributed.wrap(net.to(where, dtype)).train()
+    model = net.to(where, dtype).train()
     measure, compiled = _measure(settings), None
     if settings.compile == "on":
         forward: Any = torch.compile(model)
@@ -77,10 +120,12 @@ def job(settings: ClassifierSettings, data: Dataset, arch: Arch, where: torch.de
         model=model,
         measure=measure,
         compiled=compiled,
-        train=batches_of(data, data.train, seed=settings.seed, augment=augment, **tensors),
-        validation=batches_of(data, data.validation, **tensors),
+        train=batches_of(data, data.train, seed=settings.seed, augment=augment, **tensors).placed(),
+        validation=batches_of(data, data.validation, **tensors).placed(),
+        evaluation_batch=memory.evaluation_batch(arch, where, EVALUATION_BATCH),
         recipe=settings,
-        autocast=torch.bfloat16 if precision is torch.bfloat16 else None,
+        autocast=precision if precision in (torch.bfloat16, torch.float16) else None,
+        scaler=torch.amp.GradScaler(where.type) if precision is torch.float16 else None,
         optimiser=optimisers.build(settings.optimiser, model, settings.lr, settings.weight_decay),
     )
 
@@ -94,14 +139,13 @@ def finish(
     """
     files.write_json(folder.path("model.json"), {"arch": arch.model_dump(mode="json"), **data.labels})
     readings, cursor = evaluate.read_test(folder, job, data), job.cursor
-    finished = cursor.epoch >= settings.epochs
-    test = readings.of(files.sha256(folder.path("model.safetensors"))) if finished else None
+    test = readings.of(files.sha256(folder.path("model.safetensors"))) if job.is_finished else None
     result = Result(
         test_accuracy=None if test is None else test.accuracy,
         test_loss=None if test is None else test.loss,
         test_images=len(data.test),
         test_readings=readings.count,
-        finished=finished,
+        finished=job.is_finished,
         val_accuracy=cursor.best_score if len(data.validation) and cursor.best_epoch else None,
         best_epoch=cursor.best_epoch,
         epochs=cursor.epoch,
