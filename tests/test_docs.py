@@ -45,7 +45,7 @@ RUN_OF = {
     "--init": ("train", "pretrain"),
 }
 """Which verbs make the runs that a verb or an option takes."""
-NOT_RUNS = re.compile(r"raw|(pca|untrained):.*|.*\.safetensors|.*\.json|mnist.*")
+NOT_RUNS = re.compile(r"raw|(pca|untrained):.*|.*\.(safetensors|json|png)|mnist.*")
 TABLES = re.compile(r"fifty|.*\.json")
 
 OWN_FILE = """

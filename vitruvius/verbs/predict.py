@@ -1,6 +1,9 @@
 """Classify images with a trained run; show where it looks: attention maps, distances, positions.
 
+Without a run the images are read as handwritten digits, by the small network that is part of the package.
+
 vitruvius predict RUN digit.png --overlay
+vitruvius predict digit.png
 vitruvius predict runs/train/fashion shoe.jpg shirt.png --top 3
 vitruvius predict RUN photos.jpg --overlay
 """
@@ -31,7 +34,7 @@ class Config(config.RunConfig):
     """Which run, which images."""
 
     run: Positional[str] = ""
-    """The training run: its name or its folder."""
+    """The training run: its name or its folder; left out: the network of the package, for digits."""
     images: Positional[tuple[str, ...]] = ()
     """PNG or JPEG files, folders of them, or patterns such as "photos/*.jpg"."""
     top: Annotated[int, Field(ge=1, le=1000)] = 3
@@ -62,6 +65,7 @@ class Result(records.Result):
 
     predictions: tuple[Prediction, ...]
     model: str
+    """The training run, or the network of the package."""
     run: str
     distance: str
     positions: str | None
@@ -100,14 +104,14 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Classify the images and draw what the model attends to; an image that cannot be read is a row."""
     from vitruvius.training import predictor
 
-    if flags.resume is not None and not config.run:
+    config = _without_run(config)
+    if flags.resume is not None and not config.run and not config.images:
         config = runs.recorded(runs.find(flags.resume, "predict", flags.runs), Config)
-    if not config.run:
+    if not config.run and not config.images:
         usage = "vitruvius predict RUN IMAGE... (RUN is a name below runs/train, or a folder)"
-        raise UserError(f"which run? {usage}")
-    source = runs.find(config.run, "train", flags.runs)
+        raise UserError(f"which run? {usage}; without RUN, `vitruvius predict IMAGE...` reads digits")
+    model, source = _load(config, flags)
     names = [name for word in config.images for name in _matches(word)]
-    model = predictor.load(source)
     images, failed = _read(names, model)
     with runs.opened("predict", config, flags) as (folder, config):
         guesses = dict(zip(images, predictor.classify(model, list(images.values()), config.top), strict=True))
@@ -124,12 +128,34 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
             shown = str(picture) if picture else None
             predictions.append(Prediction(image=name, guesses=found, attention=shown))
         drawn, run = _draw_model(folder, model, list(images.values())), str(folder.folder)
-        result = Result(predictions=tuple(predictions), model=str(source), run=run, **drawn)
+        result = Result(predictions=tuple(predictions), model=source, run=run, **drawn)
         folder.keep(result)
         if predictions:
             files.write(folder.path("predictions.csv"), result.csv())
         folder.seal(runs.environment())
         yield result
+
+
+def _without_run(config: Config) -> Config:
+    """Return the config with the first word as an image if it is one, or a pattern or folder of images."""
+    word, folder = config.run, Path(config.run)
+    is_image = folder.suffix.lower() in SUFFIXES or glob.has_magic(word)
+    is_images = folder.is_dir() and not (folder / "config.json").exists()
+    if not word or folder.joinpath("config.json").exists() or not (is_image or is_images):
+        return config
+    return config.model_copy(update={"run": "", "images": (word, *config.images)})
+
+
+def _load(config: Config, flags: Flags) -> "tuple[Predictor, str]":
+    """Load the run, or the network of the package; return it and what it is."""
+    from vitruvius.training import predictor
+    from vitruvius.web import trained
+
+    if config.run:
+        source = runs.find(config.run, "train", flags.runs)
+        return predictor.load(source), str(source)
+    shown = trained.shipped()
+    return shown.predictor, f"{shown.about.name}, {shown.about.text}"
 
 
 def _matches(word: str) -> list[str]:

@@ -35,7 +35,8 @@ try {
 """
 STYLE = """
 body { margin: 0; background: #fff; color: #1b1f24; font: 1rem/1.55 system-ui, sans-serif; color-scheme: light dark; }
-header { max-width: 72rem; margin: 0 auto; padding: 1rem 1.5rem 0; box-sizing: border-box; }
+header { max-width: 72rem; margin: 0 auto; padding: 1rem 1rem 0; box-sizing: border-box; }
+@media (min-width: 48rem) { header { padding-inline: 1.5rem; } }
 h1 { font-size: 1.7rem; line-height: 1.2; margin: .4rem 0; }
 @media (prefers-color-scheme: dark) { body { background: #0f141a; color: #e6edf3; } }
 """

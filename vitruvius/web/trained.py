@@ -13,9 +13,11 @@ from vitruvius.training.results import Result
 from vitruvius.web import weights
 from vitruvius.web.weights import Viewable
 
-SHIPPED = Path(__file__).parent / "networks" / "mnist-slim.safetensors"
+SHIPPED = Path(__file__).parent / "static" / "networks" / "mnist-slim.safetensors"
 FILE_LIMIT = 2**28
 """Bytes of the largest file of a network that is read."""
+FIRST = ("data", "arch", "set")
+"""Settings that a person reads first."""
 HERE_ONLY = ("data_dir", "threads", "device", "precision", "compile", "checkpoint", "time_limit")
 """Settings that say where a training ran, not what it did."""
 
@@ -50,10 +52,10 @@ def command(config: dict[str, Any]) -> str:
     >>> command({"data": "mnist", "arch": "mnist-slim", "epochs": 20, "set": ["depth=2"], "seed": 0})
     'vitruvius train --arch mnist-slim --set depth=2 --epochs 20'
     """
-    words = []
-    for name, field in ClassifierSettings.model_fields.items():
-        value = config.get(name, field.default)
-        if name in HERE_ONLY or value is None or _listed(value) == _listed(field.default):
+    fields, words = ClassifierSettings.model_fields, []
+    for name in (*FIRST, *(name for name in fields if name not in FIRST)):
+        value, default = config.get(name, fields[name].default), fields[name].default
+        if name in HERE_ONLY or value is None or _listed(value) == _listed(default):
             continue
         said = "" if value is True else " " + " ".join(str(item).split("/")[-1] for item in _listed(value))
         words.append(f"--{name.replace('_', '-')}{said}")

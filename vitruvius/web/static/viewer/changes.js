@@ -2,6 +2,7 @@
 
 import { h } from "./dom.js";
 import { WITH_BETA } from "./kernels.js";
+import { lessonLink } from "./lesson.js";
 import { NO_CHANGES } from "./network.js";
 import { patchName } from "./tokens.js";
 
@@ -40,8 +41,14 @@ export function betaOf(place) {
 export function phrases(changes, arch) {
   const found = [];
   const count = changes.hidden.length;
-  if (count) found.push(count <= 3 ? `${changes.hidden.map((patch) => patchName(arch, patch)).join(" and ")} off` : `${count} patches off`);
-  if (changes.order) found.push(`${changes.order.filter((patch, place) => patch !== place).length} patches moved`);
+  if (count)
+    found.push(
+      count <= 3
+        ? `${changes.hidden.map((patch) => patchName(arch, patch)).join(" and ")} off`
+        : `${count} patches off`,
+    );
+  if (changes.order)
+    found.push(`${changes.order.filter((patch, place) => patch !== place).length} patches moved`);
   if (!changes.positions) found.push("no positions");
   if (changes.beta !== 1) found.push(`β = ${betaName(changes.beta)}`);
   return found;
@@ -58,36 +65,79 @@ function betaName(beta) {
  * Make the panel.
  * @param {import("./weights.js").Arch} arch
  * @param {{mode: (mode: Mode) => void, change: (change: (changes: Changes) => Changes) => void}} listeners
+ * @param {((name: string, fields: Object) => string) | undefined} lesson
  * @returns {{element: HTMLElement, show: (changes: Changes, mode: Mode, first: number | null) => void}}
  */
-export function changesPanel(arch, { mode: onMode, change }) {
-  const positions = h("input", { type: "checkbox", disabled: arch.positions === "none",
-    onchange: () => change((changes) => ({ ...changes, positions: !positions.checked })) });
-  const beta = h("input", { type: "range", min: 0, max: 100, step: 1, "aria-label": "inverse temperature beta",
-    disabled: !WITH_BETA.includes(arch.kernel), oninput: () => change((changes) => ({ ...changes, beta: betaOf(Number(beta.value)) })) });
+export function changesPanel(arch, { mode: onMode, change }, lesson) {
+  const positions = h("input", {
+    type: "checkbox",
+    disabled: arch.positions === "none",
+    onchange: () => change((changes) => ({ ...changes, positions: !positions.checked })),
+  });
+  const beta = h("input", {
+    type: "range",
+    min: 0,
+    max: 100,
+    step: 1,
+    "aria-label": "inverse temperature beta",
+    disabled: !WITH_BETA.includes(arch.kernel),
+    oninput: () => change((changes) => ({ ...changes, beta: betaOf(Number(beta.value)) })),
+  });
   const betaText = h("output", {});
-  const reset = h("button", { type: "button", class: "reset", onclick: () => change(() => NO_CHANGES) }, "Undo all changes");
+  const reset = h(
+    "button",
+    { type: "button", class: "reset", onclick: () => change(() => NO_CHANGES) },
+    "Undo all changes",
+  );
   const modes = modeButtons(onMode);
   const hint = h("p", { class: "hint" });
   const summary = h("p", { class: "summary", "aria-live": "polite" });
   const show = (changes, mode, first) => {
     modes.forEach(([name, field]) => (field.checked = name === mode));
-    hint.textContent = mode === "swap" && first !== null ? `Now the patch that ${patchName(arch, first)} is swapped with.` : HINTS[mode];
+    hint.textContent =
+      mode === "swap" && first !== null
+        ? `Now the patch that ${patchName(arch, first)} is swapped with.`
+        : HINTS[mode];
     positions.checked = !changes.positions;
     if (betaOf(Number(beta.value)) !== changes.beta) beta.value = "50";
     betaText.textContent = `β = ${betaName(changes.beta)}`;
     beta.setAttribute("aria-valuetext", betaText.textContent);
-    summary.textContent = isChanged(changes) ? `Changed: ${phrases(changes, arch).join("; ")}.` : "Nothing is changed.";
+    summary.textContent = isChanged(changes)
+      ? `Changed: ${phrases(changes, arch).join("; ")}.`
+      : "Nothing is changed.";
     reset.disabled = !isChanged(changes);
   };
-  const element = h("div", { class: "changes" },
-    h("fieldset", { class: "modes" }, h("legend", {}, "A click on a patch"), ...modes.map(([, field, label]) => h("label", {}, field, label))),
+  const element = h(
+    "div",
+    { class: "changes" },
+    h(
+      "fieldset",
+      { class: "modes" },
+      h("legend", {}, "A click on a patch"),
+      ...modes.map(([, field, label]) => h("label", {}, field, label)),
+    ),
     hint,
-    h("label", { class: "check" }, positions, arch.positions === "none" ? "This network has no positions" : "Leave the positions out"),
-    h("div", { class: "beta" },
-      h("span", { "aria-hidden": "true" }, "Inverse temperature β"), h("div", { class: "slider" }, h("span", {}, "0"), beta, h("span", {}, "∞")), betaText,
-      WITH_BETA.includes(arch.kernel) ? null : h("p", { class: "hint" }, `The kernel ${arch.kernel} has no temperature.`)),
-    summary, reset);
+    h(
+      "label",
+      { class: "check" },
+      positions,
+      arch.positions === "none" ? "This network has no positions" : "Leave the positions out",
+    ),
+    lessonLink("positions", lesson),
+    h(
+      "div",
+      { class: "beta" },
+      h("span", { "aria-hidden": "true" }, "Inverse temperature β"),
+      h("div", { class: "slider" }, h("span", {}, "0"), beta, h("span", {}, "∞")),
+      betaText,
+      WITH_BETA.includes(arch.kernel)
+        ? null
+        : h("p", { class: "hint" }, `The kernel ${arch.kernel} has no temperature.`),
+      lessonLink("temperature", lesson),
+    ),
+    summary,
+    reset,
+  );
   return { element, show };
 }
 
@@ -100,5 +150,9 @@ const HINTS = {
 /** @returns {[Mode, HTMLInputElement, string][]} */
 function modeButtons(onMode) {
   const words = { look: "looks from it", off: "switches it off", swap: "swaps it with another" };
-  return Object.entries(words).map(([mode, text]) => [mode, h("input", { type: "radio", name: "viewer-mode", value: mode, onchange: () => onMode(mode) }), text]);
+  return Object.entries(words).map(([mode, text]) => [
+    mode,
+    h("input", { type: "radio", name: "viewer-mode", value: mode, onchange: () => onMode(mode) }),
+    text,
+  ]);
 }

@@ -39,34 +39,56 @@ export function drawPanel(about, onChange, onError) {
     stroke(pixels, about, [from, to], erases ? emptyColour(about) : penColour(about, colourField));
     set(pixels);
   };
-  const eraser = h("button", { type: "button", "aria-pressed": "false", onclick: () => {
-    erases = !erases;
-    eraser.setAttribute("aria-pressed", String(erases));
-  } }, "Eraser");
+  const eraser = h(
+    "button",
+    {
+      type: "button",
+      "aria-pressed": "false",
+      onclick: () => {
+        erases = !erases;
+        eraser.setAttribute("aria-pressed", String(erases));
+      },
+    },
+    "Eraser",
+  );
   const action = (words, change) => h("button", { type: "button", onclick: () => set(change()) }, words);
   const upload = uploadButton(about, set, onError);
-  const thumbnails = about.images.map((image, index) => thumbnail(about, image, index, () => set(image.slice(), index)));
+  const thumbnails = about.images.map((image, index) =>
+    thumbnail(about, image, index, () => set(image.slice(), index)),
+  );
   acceptStrokes(canvas, about, draw);
   acceptFiles(canvas, about, set, onError);
 
-  const element = h("section", { class: "draw", "aria-label": "your picture" },
+  const element = h(
+    "section",
+    { class: "draw", "aria-label": "your picture" },
     h("h2", {}, "Your picture"),
     h("p", { class: "hint" }, "Draw here, with the mouse, a finger, or arrow keys and space."),
     pad,
-    h("div", { class: "tools" },
-      action("Clear", () => new Float32Array(size).fill(about.range[0])), eraser,
+    h(
+      "div",
+      { class: "tools" },
+      action("Clear", () => new Float32Array(size).fill(about.range[0])),
+      eraser,
       about.arch.channels === 1 ? action("Centre", () => centred(pixels, about)) : null,
-      action("Invert", () => inverted(pixels, about)), upload,
-      colourField && h("label", { class: "colour" }, "Colour ", colourField)),
+      action("Invert", () => inverted(pixels, about)),
+      upload,
+      colourField && h("label", { class: "colour" }, "Colour ", colourField),
+    ),
     h("h3", {}, "Test images"),
-    h("div", { class: "thumbnails", role: "group", "aria-label": "test images" }, ...thumbnails));
+    h("div", { class: "thumbnails", role: "group", "aria-label": "test images" }, ...thumbnails),
+  );
   return { element, choose: (image) => set(about.images[image].slice(), image) };
 }
 
 function padCanvas(about) {
   const side = about.arch.image;
   return h("canvas", {
-    class: "pad", width: side, height: side, tabindex: 0, role: "application",
+    class: "pad",
+    width: side,
+    height: side,
+    tabindex: 0,
+    role: "application",
     "aria-label": `Drawing pad of ${side} by ${side} pixels. Arrow keys move the pen, space puts it down or lifts it.`,
   });
 }
@@ -76,7 +98,11 @@ function thumbnail(about, image, index, onclick) {
   paintImage(canvas, about, image);
   const label = about.labels[index];
   const words = label >= 0 ? `test image ${index + 1}: ${about.classes[label]}` : `test image ${index + 1}`;
-  return h("button", { type: "button", "aria-pressed": "false", "aria-label": words, title: words, onclick }, canvas);
+  return h(
+    "button",
+    { type: "button", "aria-pressed": "false", "aria-label": words, title: words, onclick },
+    canvas,
+  );
 }
 
 function emptyColour(about) {
@@ -90,17 +116,25 @@ function penColour(about, field) {
 }
 
 function uploadButton(about, set, onError) {
-  const field = h("input", { type: "file", accept: "image/*", class: "visually-hidden", onchange: () => {
-    if (field.files.length) take(field.files[0], about, set, onError);
-    field.value = "";
-  } });
+  const field = h("input", {
+    type: "file",
+    accept: "image/*",
+    class: "visually-hidden",
+    onchange: () => {
+      if (field.files.length) take(field.files[0], about, set, onError);
+      field.value = "";
+    },
+  });
   return h("label", { class: "button" }, field, "Upload");
 }
 
 /** Read a picture file and show it. */
 async function take(file, about, set, onError) {
   try {
-    if (file.size > FILE_LIMIT) throw new Error(`${file.name} has ${(file.size / 1e6).toFixed(0)} MB; at most ${FILE_LIMIT / 1e6} MB are read.`);
+    if (file.size > FILE_LIMIT)
+      throw new Error(
+        `${file.name} has ${(file.size / 1e6).toFixed(0)} MB; at most ${FILE_LIMIT / 1e6} MB are read.`,
+      );
     set(await readPicture(file, about));
   } catch (error) {
     onError(error.message);
@@ -121,7 +155,10 @@ function acceptStrokes(canvas, about, draw) {
   const side = about.arch.image;
   const place = (event) => {
     const box = canvas.getBoundingClientRect();
-    return { x: ((event.clientX - box.left) / box.width) * side, y: ((event.clientY - box.top) / box.height) * side };
+    return {
+      x: ((event.clientX - box.left) / box.width) * side,
+      y: ((event.clientY - box.top) / box.height) * side,
+    };
   };
   let last = null;
   canvas.addEventListener("pointerdown", (event) => {
@@ -156,7 +193,10 @@ function acceptKeys(canvas, side, draw) {
       if (isDown) draw(pen, pen);
     } else if (event.key in STEPS) {
       const [right, down] = STEPS[event.key].map((step) => (step * side) / 28);
-      const next = { x: Math.min(side, Math.max(0, pen.x + right)), y: Math.min(side, Math.max(0, pen.y + down)) };
+      const next = {
+        x: Math.min(side, Math.max(0, pen.x + right)),
+        y: Math.min(side, Math.max(0, pen.y + down)),
+      };
       if (isDown) draw(pen, next);
       pen = next;
       showPen();

@@ -104,7 +104,7 @@ export const ACTIVATIONS = {
  */
 export function softmax(scores) {
   const values = Array.from(scores);
-  const top = Math.max(...values);
+  const top = values.reduce((most, score) => Math.max(most, score), -Infinity);
   const powers = values.map((score) => Math.exp(score - top));
   const total = powers.reduce((sum, power) => sum + power, 0);
   return powers.map((power) => power / total);

@@ -1,5 +1,7 @@
 /** Numbers of the viewer as the question of a lesson: a small excerpt of a head for `explain attention`. */
 
+import { h } from "./dom.js";
+
 const KEYS = 3;
 const ENTRIES = 8; // of a longer vector the first ones are taken
 
@@ -10,7 +12,8 @@ const ENTRIES = 8; // of a longer vector the first ones are taken
  * @returns {{keys: number[][], values: number[][], queries: number[][], step: number, scaled: boolean}}
  */
 export function excerpt(detail, best) {
-  const short = (vector) => Array.from(vector.slice(0, ENTRIES), (value) => Math.round(100 * value) / 100 || 0);
+  const short = (vector) =>
+    Array.from(vector.slice(0, ENTRIES), (value) => Math.round(100 * value) / 100 || 0);
   const chosen = best.slice(0, KEYS);
   return {
     keys: chosen.map((token) => short(detail.keys[token])),
@@ -27,6 +30,19 @@ export function excerpt(detail, best) {
  * @param {Object<string, any>} fields
  */
 export function lessonCommand(name, fields) {
-  const settings = Object.entries(fields).map(([field, value]) => ` --set '${field}=${JSON.stringify(value)}'`);
+  const settings = Object.entries(fields).map(
+    ([field, value]) => ` --set '${field}=${JSON.stringify(value)}'`,
+  );
   return `vitruvius explain ${name}${settings.join("")}`;
+}
+
+/**
+ * A link to a lesson, or the command that shows it where no lessons are served.
+ * @param {string} name
+ * @param {((name: string, fields: Object) => string) | undefined} lesson gives the address of a lesson
+ */
+export function lessonLink(name, lesson) {
+  const words = name.replaceAll("_", " ");
+  if (lesson) return h("p", { class: "lesson" }, h("a", { href: lesson(name, {}) }, `Lesson: ${words}`));
+  return h("p", { class: "lesson" }, "Lesson: ", h("code", {}, lessonCommand(name, {})));
 }

@@ -10,6 +10,16 @@
 export const ALL_PATCHES = -1;
 
 /**
+ * The largest number; Math.max takes as many arguments as fit on the stack, which a large matrix does not.
+ * @param {ArrayLike<number>} values
+ */
+export function largest(values) {
+  let most = -Infinity;
+  for (let i = 0; i < values.length; i++) if (values[i] > most) most = values[i];
+  return most;
+}
+
+/**
  * The weights of one head.
  * @param {Float32Array} attention (H, N, N)
  * @param {number} head

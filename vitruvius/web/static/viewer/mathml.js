@@ -9,9 +9,9 @@ export function formula(...parts) {
   return m("math", { display: "block" }, row(...parts));
 }
 
-/** Parts side by side; words in quotes become identifiers or operators. @param {...(Node | string | number)} parts */
+/** Parts side by side: words become identifiers, signs operators, nothing nothing. @param {...(Node | string | number)} parts */
 export function row(...parts) {
-  return m("mrow", {}, ...parts.map(part));
+  return m("mrow", {}, ...parts.filter((given) => given !== "").map(part));
 }
 
 function part(given) {
@@ -71,13 +71,23 @@ export function transposed(of) {
 export function vector(values) {
   const all = Array.from(values);
   const entries = all.length > ENTRIES + 1 ? [...all.slice(0, ENTRIES - 1), "⋮", all.at(-1)] : all;
-  const rows = entries.map((entry) => m("mtr", {}, m("mtd", {}, entry === "⋮" ? m("mo", {}, "⋮") : number(entry))));
+  const rows = entries.map((entry) =>
+    m("mtr", {}, m("mtd", {}, entry === "⋮" ? m("mo", {}, "⋮") : number(entry))),
+  );
   return row("[", m("mtable", {}, ...rows), "]");
 }
 
 /** Lines under one another. @param {Node[]} lines */
 export function lines(...all) {
-  return m("math", { display: "block" }, m("mtable", { class: "lines" }, ...all.map((line) => m("mtr", {}, m("mtd", {}, line)))));
+  return m(
+    "math",
+    { display: "block" },
+    m(
+      "mtable",
+      { class: "lines", displaystyle: "true" },
+      ...all.map((line) => m("mtr", {}, m("mtd", {}, line))),
+    ),
+  );
 }
 
 /**

@@ -171,7 +171,8 @@ function pool(arch, tokens, visible) {
   const count = visible.slice(first).filter(Boolean).length || 1;
   for (let i = 0; i < width; i++) {
     let total = 0;
-    for (let token = first; token < arch.tokens; token++) if (visible[token]) total += tokens[token * width + i];
+    for (let token = first; token < arch.tokens; token++)
+      if (visible[token]) total += tokens[token * width + i];
     pooled[i] = total / count;
   }
   return pooled;

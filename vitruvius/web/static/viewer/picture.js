@@ -3,7 +3,14 @@
 /** @typedef {import("./weights.js").About} About */
 
 /** Colours from no weight to the most, as red, green, blue: dark blue over orange to pale yellow. */
-const RAMP = [[17, 24, 48], [63, 48, 110], [146, 53, 110], [222, 84, 72], [250, 158, 59], [252, 240, 176]];
+const RAMP = [
+  [17, 24, 48],
+  [63, 48, 110],
+  [146, 53, 110],
+  [222, 84, 72],
+  [250, 158, 59],
+  [252, 240, 176],
+];
 
 /**
  * A colour of the ramp.
@@ -52,7 +59,8 @@ function paint(canvas, side, colour) {
   if (canvas.width !== side) canvas.width = canvas.height = side;
   const context = canvas.getContext("2d");
   const data = context.createImageData(side, side);
-  for (let at = 0; at < side ** 2; at++) data.data.set([...colour(at % side, Math.floor(at / side)), 255], 4 * at);
+  for (let at = 0; at < side ** 2; at++)
+    data.data.set([...colour(at % side, Math.floor(at / side)), 255], 4 * at);
   context.putImageData(data, 0, 0);
 }
 

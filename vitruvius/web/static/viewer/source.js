@@ -87,7 +87,8 @@ export async function fetchSource(address) {
 function detailOf(arch, trace, { layer, head, token }) {
   const { heads, head_dim: dim } = arch.layers[layer];
   const inner = heads * dim;
-  const part = (at, which) => trace.qkv.slice((at * 3 + which) * inner + head * dim, (at * 3 + which) * inner + (head + 1) * dim);
+  const part = (at, which) =>
+    trace.qkv.slice((at * 3 + which) * inner + head * dim, (at * 3 + which) * inner + (head + 1) * dim);
   const tokens = Array.from({ length: arch.tokens }, (_, index) => index);
   const row = (head * arch.tokens + token) * arch.tokens;
   return {

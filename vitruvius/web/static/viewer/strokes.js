@@ -24,7 +24,8 @@ export function stroke(pixels, about, [from, to], colour) {
       const index = channel * side ** 2 + at;
       // A stroke only brings a pixel nearer to the colour: crossing lines do not erase one another's edges.
       const wanted = about.range[0] + ink * (value - about.range[0]);
-      pixels[index] = value > about.range[0] ? Math.max(pixels[index], wanted) : pixels[index] * (1 - ink) + value * ink;
+      pixels[index] =
+        value > about.range[0] ? Math.max(pixels[index], wanted) : pixels[index] * (1 - ink) + value * ink;
     });
   }
 }
@@ -66,7 +67,12 @@ function inkBox(pixels, about) {
     const ink = (value - low) / (high - low);
     if (ink < 0.05) return;
     const [column, row] = [index % side, Math.floor((index % side ** 2) / side)];
-    [left, right, top, bottom] = [Math.min(left, column), Math.max(right, column), Math.min(top, row), Math.max(bottom, row)];
+    [left, right, top, bottom] = [
+      Math.min(left, column),
+      Math.max(right, column),
+      Math.min(top, row),
+      Math.max(bottom, row),
+    ];
     mass += ink;
     x += ink * (column + 0.5);
     y += ink * (row + 0.5);
@@ -78,7 +84,8 @@ function inkBox(pixels, about) {
 function between(plane, side, x, y, outside) {
   const [left, top] = [Math.floor(x), Math.floor(y)];
   const [right, down] = [x - left, y - top];
-  const at = (column, row) => (column >= 0 && column < side && row >= 0 && row < side ? plane[row * side + column] : outside);
+  const at = (column, row) =>
+    column >= 0 && column < side && row >= 0 && row < side ? plane[row * side + column] : outside;
   const upper = at(left, top) * (1 - right) + at(left + 1, top) * right;
   const lower = at(left, top + 1) * (1 - right) + at(left + 1, top + 1) * right;
   return upper * (1 - down) + lower * down;

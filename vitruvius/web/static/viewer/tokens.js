@@ -25,6 +25,16 @@ export function tokenName(arch, token) {
   return token < first ? "class token" : patchName(arch, token - first);
 }
 
+/**
+ * A token in a sentence: "the class token", "patch 2, 3".
+ * @param {Arch} arch
+ * @param {number} token
+ */
+export function theToken(arch, token) {
+  const name = tokenName(arch, token);
+  return name === "class token" ? "the class token" : name;
+}
+
 /** The token that the head reads: where looking begins. @param {Arch} arch */
 export function readToken(arch) {
   return arch.pooling === "cls" ? 0 : ALL_PATCHES;

@@ -30,16 +30,17 @@
  * Error whose message is a sentence: the viewer shows it. Answers that arrive late are dropped.
  */
 
-import { showAnswer } from "./answer.js";
+import { showChances, showVerdict } from "./answer.js";
 import { chooser, showArithmetic } from "./arithmetic.js";
 import { attentionMatrix, headOverview, mapOf, viewName } from "./attention.js";
 import { changesPanel, isChanged, swapped, toggled } from "./changes.js";
 import { h } from "./dom.js";
 import { drawPanel } from "./draw.js";
-import { ALL_PATCHES, distance, seenBy } from "./maps.js";
+import { lessonLink } from "./lesson.js";
+import { ALL_PATCHES, distance, largest, seenBy } from "./maps.js";
 import { NO_CHANGES } from "./network.js";
 import { patchGrid } from "./patches.js";
-import { readToken, tokenName } from "./tokens.js";
+import { readToken, theToken } from "./tokens.js";
 
 /**
  * What the person sees and has chosen.
@@ -63,7 +64,11 @@ import { readToken, tokenName } from "./tokens.js";
  * @returns {Promise<{remove: () => void}>}
  */
 export async function mount(element, { source, lesson }) {
-  const frame = h("div", { class: "viewer", "aria-busy": "true" }, h("p", { class: "loading" }, "Loading the network …"));
+  const frame = h(
+    "div",
+    { class: "viewer", "aria-busy": "true" },
+    h("p", { class: "loading" }, "Loading the network …"),
+  );
   element.replaceChildren(frame);
   try {
     const about = await source.describe();
@@ -82,8 +87,16 @@ class Viewer {
     const { arch } = about;
     /** @type {State} */
     this.state = {
-      pixels: null, image: null, changes: NO_CHANGES, mode: "look", first: null, token: readToken(arch), hovered: null,
-      view: { layer: arch.depth - 1, head: "mean" }, original: null, changed: null,
+      pixels: null,
+      image: null,
+      changes: NO_CHANGES,
+      mode: "look",
+      first: null,
+      token: readToken(arch),
+      hovered: null,
+      view: { layer: arch.depth - 1, head: "mean" },
+      original: null,
+      changed: null,
     };
     this.computed = { pixels: null, changes: NO_CHANGES };
     this.isComputing = false;
@@ -93,17 +106,39 @@ class Viewer {
   makePanels() {
     const { arch } = this.about;
     const set = (part) => this.set(part);
-    this.answer = h("section", { class: "answer", "aria-label": "answer" });
+    this.verdict = h("div", { class: "verdict-bar", role: "status" });
+    this.answer = h("section", { class: "answer", "aria-label": "probabilities" });
     this.error = h("p", { class: "error", role: "alert", hidden: true });
-    this.draw = drawPanel(this.about, (picture) => this.recompute(picture), (message) => this.fail(message));
-    this.patches = patchGrid(this.about, { choose: (token, isHover) => set(isHover ? { hovered: token } : { token, hovered: null }), click: (patch) => this.clickPatch(patch) });
+    this.draw = drawPanel(
+      this.about,
+      (picture) => this.recompute(picture),
+      (message) => this.fail(message),
+    );
+    this.patches = patchGrid(this.about, {
+      choose: (token, isHover) => set(isHover ? { hovered: token } : { token, hovered: null }),
+      click: (patch) => this.clickPatch(patch),
+    });
     this.overview = headOverview(arch, (view) => set({ view }));
     this.matrix = attentionMatrix(arch, (token) => set({ token }));
-    this.changes = changesPanel(arch, { mode: (mode) => set({ mode, first: null }), change: (change) => this.recompute({ changes: change(this.state.changes), first: null }) });
-    this.chooser = chooser(arch, ({ layer, head, token }) => set({ view: { layer, head }, token, hovered: null }));
+    this.changes = changesPanel(
+      arch,
+      {
+        mode: (mode) => set({ mode, first: null }),
+        change: (change) => this.recompute({ changes: change(this.state.changes), first: null }),
+      },
+      this.lesson,
+    );
+    this.chooser = chooser(arch, ({ layer, head, token }) =>
+      set({ view: { layer, head }, token, hovered: null }),
+    );
     this.arithmetic = h("div", { class: "arithmetic-board" });
-    this.details = h("details", { class: "arithmetic", ontoggle: () => this.showArithmetic() },
-      h("summary", {}, "Open the arithmetic"), this.chooser.element, this.arithmetic);
+    this.details = h(
+      "details",
+      { class: "arithmetic", ontoggle: () => this.showArithmetic() },
+      h("summary", {}, "Open the arithmetic"),
+      this.chooser.element,
+      this.arithmetic,
+    );
     this.looking = h("p", { class: "looking" });
     this.patches.element.addEventListener("pointerleave", () => set({ hovered: null }));
   }
@@ -112,18 +147,43 @@ class Viewer {
   begin() {
     const { about } = this;
     this.frame.replaceChildren(
+      this.verdict,
       this.error,
-      h("div", { class: "top" }, this.answer, this.draw.element),
-      h("section", { class: "look", "aria-label": "where it looks" },
-        h("h2", {}, "Where it looks"), this.looking,
-        h("div", { class: "boards" },
-          h("div", { class: "board" }, h("h3", {}, "The picture in patches"), this.patches.element),
+      h("div", { class: "top" }, this.draw.element, this.answer),
+      h(
+        "section",
+        { class: "look", "aria-label": "where it looks" },
+        h("h2", {}, "Where it looks"),
+        this.looking,
+        h(
+          "div",
+          { class: "boards" },
+          h(
+            "div",
+            { class: "board" },
+            h("h3", {}, "The picture in patches"),
+            this.patches.element,
+            lessonLink("patches", this.lesson),
+          ),
           h("div", { class: "board" }, h("h3", {}, "Change something"), this.changes.element),
           h("div", { class: "board" }, h("h3", {}, "All layers and heads"), this.overview.element),
-          h("div", { class: "board" }, this.matrix.element))),
+          h("div", { class: "board" }, this.matrix.element),
+        ),
+      ),
       h("section", { "aria-label": "arithmetic" }, h("h2", {}, "One number after the other"), this.details),
-      h("footer", { class: "about" }, h("p", {}, h("strong", {}, about.name), about.text ? `: ${about.text}` : "", about.command ? " " : "",
-        about.command ? h("code", {}, about.command) : null)));
+      h(
+        "footer",
+        { class: "about" },
+        h(
+          "p",
+          {},
+          h("strong", {}, about.name),
+          about.text ? `: ${about.text}` : "",
+          about.command ? " " : "",
+          about.command ? h("code", {}, about.command) : null,
+        ),
+      ),
+    );
     this.draw.choose(0);
   }
 
@@ -149,7 +209,8 @@ class Viewer {
     if (this.isComputing) return;
     this.isComputing = true;
     try {
-      while (this.computed.pixels !== this.state.pixels || this.computed.changes !== this.state.changes) await this.compute();
+      while (this.computed.pixels !== this.state.pixels || this.computed.changes !== this.state.changes)
+        await this.compute();
       this.error.hidden = true;
     } catch (error) {
       this.fail(error.message);
@@ -163,7 +224,10 @@ class Viewer {
     const isSamePicture = this.computed.pixels === pixels;
     this.computed = { pixels, changes };
     await new Promise(requestAnimationFrame);
-    const original = isSamePicture && this.state.original ? this.state.original : await this.source.forward(pixels, NO_CHANGES);
+    const original =
+      isSamePicture && this.state.original
+        ? this.state.original
+        : await this.source.forward(pixels, NO_CHANGES);
     const changed = isChanged(changes) ? await this.source.forward(pixels, changes) : null;
     Object.assign(this.state, { original, changed });
     this.show();
@@ -180,9 +244,17 @@ class Viewer {
     const answer = state.changed ?? state.original;
     const token = state.hovered ?? state.token;
     const map = mapOf(answer, state.view, arch.tokens);
-    showAnswer(this.answer, about, state.original.logits, state.changed?.logits ?? null, state.image);
+    const scores = [state.original.logits, state.changed?.logits ?? null];
+    showVerdict(this.verdict, about, ...scores, state.image);
+    showChances(this.answer, about, ...scores);
     this.looking.textContent = this.sentence(map, token);
-    this.patches.show({ pixels: state.pixels, changes: state.changes, token, weights: seenBy(map, arch, token), first: state.first });
+    this.patches.show({
+      pixels: state.pixels,
+      changes: state.changes,
+      token,
+      weights: seenBy(map, arch, token),
+      first: state.first,
+    });
     this.overview.show(answer, token, state.view);
     this.matrix.show(map, token, state.view);
     this.changes.show(state.changes, state.mode, state.first);
@@ -193,12 +265,15 @@ class Viewer {
   sentence(map, token) {
     const { arch } = this.about;
     const seen = Array.from(seenBy(map, arch, token));
-    const best = seen.indexOf(Math.max(...seen));
-    const far = this.state.view === "rollout" ? "" : ` Its patches look ${distance(map, arch).toFixed(1)} pixels far on average.`;
-    const subject = tokenName(arch, token);
-    if (!seen[best]) return `The ${subject} is switched off: it looks nowhere.`;
+    const best = seen.indexOf(largest(seen));
+    const far =
+      this.state.view === "rollout"
+        ? ""
+        : ` Its patches look ${distance(map, arch).toFixed(1)} pixels far on average.`;
+    const subject = theToken(arch, token);
     const whose = subject[0].toUpperCase() + subject.slice(1);
-    return `${whose} ${token === ALL_PATCHES ? "look" : "looks"} most at ${best === token ? "itself" : tokenName(arch, best)} (${(100 * seen[best]).toFixed(0)} %) in ${viewName(this.state.view)}.${far}`;
+    if (!seen[best]) return `${whose} is switched off: it looks nowhere.`;
+    return `${whose} ${token === ALL_PATCHES ? "look" : "looks"} most at ${best === token ? "itself" : theToken(arch, best)} (${(100 * seen[best]).toFixed(0)} %) in ${viewName(this.state.view)}.${far}`;
   }
 
   /** Fill the board of the arithmetic, if it is open. */
@@ -208,7 +283,11 @@ class Viewer {
     const { arch } = about;
     const view = state.view === "rollout" ? { layer: arch.depth - 1, head: 0 } : state.view;
     const first = arch.tokens - arch.patches;
-    const at = { layer: view.layer, head: view.head === "mean" ? 0 : view.head, token: state.token === ALL_PATCHES ? first : state.token };
+    const at = {
+      layer: view.layer,
+      head: view.head === "mean" ? 0 : view.head,
+      token: state.token === ALL_PATCHES ? first : state.token,
+    };
     this.chooser.show(at);
     const key = JSON.stringify([at, state.changes, state.changes.beta === Infinity]);
     if (this.shownArithmetic?.key === key && this.shownArithmetic.pixels === state.pixels) return;

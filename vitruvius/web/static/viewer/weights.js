@@ -68,7 +68,8 @@ export function readNetwork(file) {
   const { arch } = about;
   const take = (name, length) => {
     const found = tensors.get(name);
-    if (!found || found.length !== length) throw new Error(`The network's file is damaged: ${name} is not as long as it must be.`);
+    if (!found || found.length !== length)
+      throw new Error(`The network's file is damaged: ${name} is not as long as it must be.`);
     return found;
   };
   const map = (name, inputs, outputs, hasBias = true) => ({
@@ -84,7 +85,9 @@ export function readNetwork(file) {
     layers: arch.layers.map(({ heads, head_dim: headDim, mlp }, index) => {
       const [at, inner] = [`layers.${index}`, heads * headDim];
       return {
-        heads, headDim, mlp,
+        heads,
+        headDim,
+        mlp,
         norm1: norm(`${at}.norm1`),
         qkv: map(`${at}.attention.qkv`, arch.width, 3 * inner, arch.qkv_bias),
         out: map(`${at}.attention.out`, inner, arch.width, arch.out_bias),
@@ -98,7 +101,11 @@ export function readNetwork(file) {
   };
   const size = arch.channels * arch.image ** 2;
   const all = take("images", about.labels.length * size);
-  return { about, network, images: about.labels.map((_, index) => all.slice(index * size, (index + 1) * size)) };
+  return {
+    about,
+    network,
+    images: about.labels.map((_, index) => all.slice(index * size, (index + 1) * size)),
+  };
 }
 
 /**
@@ -117,11 +124,18 @@ export function readTensors(file) {
     throw damaged();
   }
   const { network, crc32: claimed, version } = header.__metadata__ ?? {};
-  if (Number(version) !== VERSION) throw new Error(`The network's file has version ${version}; this page reads version ${VERSION}.`);
+  if (Number(version) !== VERSION)
+    throw new Error(`The network's file has version ${version}; this page reads version ${VERSION}.`);
   const data = new Uint8Array(file, 8 + length);
   if (crc32(data, crc32(new TextEncoder().encode(network))) !== Number(claimed)) throw damaged();
   const tensors = new Map();
-  for (const [name, { dtype, data_offsets: [start, end] }] of Object.entries(header).filter(([name]) => name !== "__metadata__")) {
+  for (const [
+    name,
+    {
+      dtype,
+      data_offsets: [start, end],
+    },
+  ] of Object.entries(header).filter(([name]) => name !== "__metadata__")) {
     tensors.set(name, numbers(dtype, file.slice(8 + length + start, 8 + length + end)));
   }
   return { about: JSON.parse(network), tensors };
