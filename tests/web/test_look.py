@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.web import visitor
 from tests.web.test_forward import ARCHS, KERNELS, NODE, SCRIPT, needs_node, shown, split
 from tests.web.visitor import ARCH, Visitor, identity
 from vitruvius.arch.arch import Arch
@@ -119,17 +120,16 @@ def test_a_bad_question_is_answered_with_a_sentence(body: bytes, words: str, sit
     assert "<" not in answer.text
 
 
-def test_a_run_whose_data_are_the_users_code_is_shown_without_running_it(
-    site: Visitor, tmp_path: Path
-) -> None:
-    from tests.web import visitor
-
-    code = tmp_path / "mine.py"
-    code.write_text("raise SystemExit('it ran')")
+def test_data_made_by_the_users_code_are_not_loaded(site: Visitor, tmp_path: Path) -> None:
+    code, trace = tmp_path / "mine.py", tmp_path / "it-ran"
+    code.write_text(f"open({str(trace)!r}, 'w')")
     visitor.training(site.runs, "own-data", 0.5, data=f"{code}:data")
     about = json.loads(site.ask(f"/look/{identity('train', 'own-data')}/description").body)
     assert len(about["images"]) == 1
     assert "draw or upload" in about["text"]
+    assert not trace.exists()
+    others = json.loads(site.ask(f"/look/{identity('train', 'first')}/description").body)
+    assert len(others["images"]) > 1  # those of a data set that ships are
 
 
 def test_a_large_network_is_computed_by_the_server(site: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,22 +11,19 @@ from typing import Any
 
 import pytest
 
-from tests.web import visitor
+from tests.web import chromium, visitor
 from tests.web.visitor import Visitor, epoch, identity
 from vitruvius.core import files
 from vitruvius.core.runs import RunFolder
 from vitruvius.training.results import Result as Trained
 
-CHROMIUM = shutil.which("chromium")
-playwright = pytest.importorskip("playwright.sync_api") if CHROMIUM else None
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium: make browser")
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
-FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+pytestmark = chromium.needed
 AXE = Path(__file__).parent / "axe-core" / "node_modules" / "axe-core" / "axe.min.js"
 SHOTS = os.environ.get("VITRUVIUS_SCREENSHOTS")
 """A folder for screenshots of every page, for eyes."""
 PAGES = {
     "start": "/",
+    "shipped": "/look",
     "look": f"/look?run={identity('train', 'first')}",
     "lessons": "/lessons",
     "lesson": "/lessons/sentence_graph",
@@ -41,18 +38,15 @@ PAGES = {
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    assert playwright is not None
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
+def browser() -> Iterator[Any]:
+    with chromium.launched() as launched:
+        yield launched
 
 
 @pytest.fixture
-def page(chromium: Any, site: Visitor) -> Iterator[Any]:
+def page(browser: Any, site: Visitor) -> Iterator[Any]:
     """A page that has been let in; whatever its console says is a failure."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 900})
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
     opened, said = context.new_page(), list[str]()
     opened.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
     opened.on("pageerror", lambda error: said.append(str(error)))
@@ -176,7 +170,27 @@ def test_the_server_computes_what_the_browser_would(page: Any, site: Visitor) ->
     assert max(differences) < 1e-4
 
 
-def test_a_picture_is_looked_at(page: Any, site: Visitor) -> None:
+def test_a_digit_is_drawn_and_its_arithmetic_becomes_a_lesson(page: Any, site: Visitor) -> None:
+    page.goto(f"{site.door.site}/look")
+    answer = page.locator("#viewer .answer")
+    page.locator("#viewer .verdict").wait_for()
+    before = answer.inner_text()
+    page.get_by_role("button", name="Clear").click()
+    box = page.locator("#viewer canvas.pad").bounding_box()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.2 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.8 * box["height"], steps=8)
+    page.mouse.up()
+    page.wait_for_function(
+        "before => document.querySelector('#viewer .answer').innerText !== before", arg=before
+    )
+    page.get_by_text("Open the arithmetic").click()
+    page.get_by_role("link", name="Open as a lesson").click()
+    page.wait_for_url("**/lessons/attention?**")
+    page.locator("#worked", has_text="proofs hold").wait_for()
+
+
+def test_a_run_is_chosen(page: Any, site: Visitor) -> None:
     page.goto(f"{site.door.site}{PAGES['look']}")
     page.locator("#viewer .verdict").wait_for()
     page.get_by_label("Network").select_option(identity("train", "second"))
@@ -232,11 +246,9 @@ def test_other_sites_see_nothing(page: Any, site: Visitor) -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_fits_its_window_and_axe_finds_nothing_serious(
-    name: str, chromium: Any, site: Visitor
-) -> None:
+def test_a_page_fits_its_window_and_axe_finds_nothing_serious(name: str, browser: Any, site: Visitor) -> None:
     # axe-core is put into the page by the test; the site's own policy would refuse it.
-    context = chromium.new_context(bypass_csp=True)
+    context = browser.new_context(bypass_csp=True)
     page = context.new_page()
     page.goto(site.door.address)
     page.goto(site.door.site + PAGES[name])
@@ -259,10 +271,10 @@ def test_a_page_fits_its_window_and_axe_finds_nothing_serious(
     context.close()
 
 
-@pytest.mark.parametrize("name", ["start", "look"])
-def test_a_page_is_light(name: str, chromium: Any, site: Visitor) -> None:
+@pytest.mark.parametrize("name", ["start", "shipped"])
+def test_a_page_is_light(name: str, browser: Any, site: Visitor) -> None:
     """Start and Look inside weigh less than 400 kB, weights aside."""
-    context = chromium.new_context()
+    context = browser.new_context()
     page, loaded = context.new_page(), list[str]()
     page.goto(site.door.address)
     page.on("response", lambda answer: loaded.append(answer.url))

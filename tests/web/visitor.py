@@ -93,6 +93,7 @@ def training(runs: Path, name: str, accuracy: float | None = 0.75, **config: Any
     about = {"arch": ARCH.model_dump(mode="json"), "classes": ["cat", HOSTILE], "mean": [0.5], "std": [0.5]}
     files.write_json(folder.path("model.json"), about)
     save_file(dict(vit.build(ARCH, 0).state_dict()), folder.path("model.safetensors"))
+    folder.seal({})
     return folder.folder
 
 

@@ -10,7 +10,7 @@ from vitruvius.arch.arch import Arch
 from vitruvius.core import files
 from vitruvius.core.config import Strict
 from vitruvius.core.errors import UserError
-from vitruvius.web import look, markup, weights
+from vitruvius.web import look, markup, trained, weights
 from vitruvius.web.site import Site, get, post, sends
 
 SHIPPED = "shipped"
@@ -43,6 +43,8 @@ def page(site: Site, request: Request) -> Response:
 
 def network(site: Site, request: Request) -> Response:
     """Send a network as the file that the viewer reads."""
+    if request.path_params["id"] == SHIPPED:
+        return sends(files.read(trained.SHIPPED, trained.FILE_LIMIT), "application/octet-stream")
     return sends(weights.pack(_shown(site, request)), "application/octet-stream")
 
 
