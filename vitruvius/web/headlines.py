@@ -25,6 +25,9 @@ def headline(result: records.Result) -> str:
         return f"{best.mean:.2%} probe accuracy with {best.features}"
     if isinstance(result, Diagnosis):
         return result.verdict if result.findings else f"nothing found by {len(result.checked)} checks"
+    predictions = getattr(result, "predictions", None)  # of `predict`, whose type the verb holds
+    if predictions is not None:
+        return f"{len(predictions)} {'image' if len(predictions) == 1 else 'images'}"
     texts = (block.text for block in result.view() if isinstance(block, Text))
     return next(texts, "").partition("\n")[0][:LONGEST]
 

@@ -20,6 +20,14 @@ from vitruvius.web.security import REPORT_POLICY
 from vitruvius.web.site import Site, get, png, stream
 
 REPORT_LIMIT = 64 * 2**20
+DRAWN: dict[str, tuple[str, ...]] = {
+    "train": ("curves", "confusion"),
+    "pretrain": ("loss", "accuracy"),
+    "rank": ("ranking",),
+}
+"""Pictures of a run that its page draws anew, by verb and the beginning of their names."""
+OWN_PAGE = ("train", "rank", "pretrain", "doctor")
+"""Verbs whose runs have a page here; the others show their report.html in a frame."""
 
 
 def index(site: Site, request: Request) -> Response:
@@ -49,12 +57,18 @@ def run(site: Site, request: Request) -> Response:
         id=request.path_params["id"],
         run=entry,
         headline=site.library.headline(folder),
-        pictures={
-            id: path.stem.replace("-", " ").replace("_", " ") for id, path in library.pictures(folder).items()
-        },
+        pictures=_pictures(folder),
         has_report=files.is_regular(folder / "report.html"),
+        has_page=folder.parent.name in OWN_PAGE,
         has_model=files.is_regular(folder / "model.safetensors") and folder.parent.name == "train",
     )
+
+
+def _pictures(folder: Path) -> dict[str, str]:
+    """The pictures that the page does not draw itself: id and name of each."""
+    drawn = DRAWN.get(folder.parent.name, ())
+    kept = {id: path.stem for id, path in library.pictures(folder).items() if not path.stem.startswith(drawn)}
+    return {id: stem.replace("-", " ").replace("_", " ") for id, stem in kept.items()}
 
 
 def _content(folder: Path, result: records.Result | None) -> dict[str, Any]:
