@@ -16,8 +16,7 @@ from typing import ClassVar
 from vitruvius.core import config, records, runs
 from vitruvius.core.config import Flags
 from vitruvius.measuring import prices
-from vitruvius.measuring.results import Machine
-from vitruvius.measuring.results import Result as Result
+from vitruvius.measuring.results import Machine, Result
 from vitruvius.measuring.settings import MeasureSettings
 
 BUSY = 0.5

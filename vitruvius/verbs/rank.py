@@ -15,7 +15,6 @@ from collections.abc import Iterator
 
 from vitruvius.core import records, runs, signals
 from vitruvius.core.config import Flags
-from vitruvius.ranking.results import Result as Result
 from vitruvius.ranking.settings import Config as Config
 
 

@@ -15,11 +15,26 @@ from vitruvius.core import files, plugins, records, run_list
 from vitruvius.core.config import Strict
 from vitruvius.core.errors import UserError
 from vitruvius.core.integrity import RECORDS
+from vitruvius.doctor.results import Result as Diagnosis
+from vitruvius.measuring.results import Result as Measured
+from vitruvius.pretraining.results import ProbeResult
+from vitruvius.pretraining.results import Result as Pretrained
+from vitruvius.ranking.results import Result as Ranked
+from vitruvius.training.results import Result as Trained
 from vitruvius.web.headlines import headline
 
 KEPT = 64
 """Results that are kept in memory, those used last."""
 PICTURES = (".png",)
+RESULTS: dict[str, type[records.Result]] = {
+    "train": Trained,
+    "rank": Ranked,
+    "pretrain": Pretrained,
+    "probe": ProbeResult,
+    "measure": Measured,
+    "doctor": Diagnosis,
+}
+"""The results of verbs that describe them in their subject's room; others have a `Result` of their own."""
 
 
 class Shown(Strict):
@@ -122,6 +137,8 @@ def _is_link(folder: Path) -> bool:
 
 def _result_type(verb: str) -> Any:
     """Return the type of a verb's result."""
+    if verb in RESULTS:
+        return RESULTS[verb]
     if verb in plugins.members("verbs"):
         return getattr(plugins.module("verbs", verb), "Result", _Unknown)
     return _Unknown

@@ -1,3 +1,1 @@
 """Say what is wrong with a training: in which line, by which numbers, and how to fix it."""
-
-from vitruvius.doctor.results import Result as Result
