@@ -21,7 +21,7 @@ from vitruvius.web.site import Site
 from vitruvius.web.workers import Workers
 
 
-def application(door: Door, runs: Path, workers: Workers | None = None) -> ASGIApp:
+def application(door: Door, runs: Path, workers: Workers) -> ASGIApp:
     """The whole site behind its guard; `runs` is the folder whose runs are shown."""
     routes: list[Route] = []
     for name in plugins.members("web/pages"):
@@ -34,7 +34,7 @@ def application(door: Door, runs: Path, workers: Workers | None = None) -> ASGIA
         Exception: _broken,
     }
     app = Starlette(routes=routes, exception_handlers=handlers)
-    app.state.site = Site(door, Library(runs), workers or Workers())
+    app.state.site = Site(door, Library(runs), workers)
     return Guard(app, door)
 
 

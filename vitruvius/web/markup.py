@@ -15,11 +15,16 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
+from vitruvius.core import plugins
 from vitruvius.core.blocks import Block, Lines, Panels, Scatter
 from vitruvius.render import interactive
 from vitruvius.render import page as report
 
 _DRAWING = threading.Lock()  # matplotlib's settings are those of the process
+STYLES = (
+    plugins.PACKAGE / "render" / "templates" / "style.css",
+    plugins.PACKAGE / "web" / "static" / "site" / "site.css",
+)
 TITLES = {
     400: "This request cannot be answered",
     401: "The token is missing",
@@ -34,14 +39,17 @@ TITLES = {
 
 def page(template: str, title: str, here: str = "", status: int = 200, **content: Any) -> HTMLResponse:
     """One page of the site; `here` is the part of the navigation that it belongs to."""
-    shown = _templates().get_template(template).render(title=title, here=here, **content)
+    shown = _templates().get_template(template).render({"title": title, "here": here, "style": "", **content})
     return HTMLResponse(shown, status)
 
 
 def refusal(status: int, sentence: str) -> HTMLResponse:
     """A page that says in one sentence what was wrong."""
     title = TITLES.get(status, "This failed")
-    return page("refusal.html", title, status=status, sentence=sentence, needs_token=status == 401)
+    content = {"sentence": sentence, "needs_token": status == 401}
+    # Whoever is not let in cannot load the style sheets either.
+    style = Markup("".join(path.read_text() for path in STYLES)) if status in (401, 403) else ""
+    return page("refusal.html", title, status=status, style=style, **content)
 
 
 def redirect(address: str) -> Response:

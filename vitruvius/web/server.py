@@ -16,6 +16,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from vitruvius.core.errors import UserError, WorkFailed, reason
 from vitruvius.web.app import application
 from vitruvius.web.security import Door
+from vitruvius.web.workers import Workers
 
 PORTS_TRIED = 20
 HEADER_SECONDS = 10.0
@@ -86,8 +87,9 @@ def serving(listener: socket.socket, host: str, runs: Path) -> Iterator[Door]:
     """Serve on an open port until the context ends; open streams end with it."""
     door = Door(host, listener.getsockname()[1])
     _allow_many_connections()
+    workers = Workers()
     config = uvicorn.Config(
-        application(door, runs),
+        application(door, runs, workers),
         http=Deadline,
         ws="none",
         lifespan="off",
@@ -112,6 +114,7 @@ def serving(listener: socket.socket, host: str, runs: Path) -> Iterator[Door]:
     finally:
         server.should_exit = True
         thread.join(5)
+        workers.close()
         listener.close()
 
 

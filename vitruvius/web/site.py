@@ -1,7 +1,7 @@
 """What all pages share, and how a function becomes a page: it runs in a thread of the workers."""
 
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 from starlette.exceptions import HTTPException
@@ -23,7 +23,7 @@ class Site:
 
     door: Door
     library: Library
-    workers: Workers = field(default_factory=Workers)
+    workers: Workers
     streams: int = 0
     """Streams that are open."""
 

@@ -4,6 +4,7 @@ import asyncio
 import queue
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, ParamSpec, TypeVar
 
 from starlette.exceptions import HTTPException
@@ -23,6 +24,7 @@ class Workers:
     def __init__(self, threads: int = THREADS, waiting: int = WAITING, deadline: float = DEADLINE) -> None:
         self._queue: queue.Queue[Callable[[], None]] = queue.Queue(waiting)
         self._deadline = deadline
+        self._is_open = True
         for number in range(threads):
             threading.Thread(target=self._work, name=f"page {number + 1}", daemon=True).start()
 
@@ -55,6 +57,11 @@ class Workers:
             late = f"This took longer than {self._deadline:.0f} seconds and was given up."
             raise HTTPException(503, late) from None
 
+    def close(self) -> None:
+        """Let the threads end once they have nothing to do."""
+        self._is_open = False
+
     def _work(self) -> None:
-        while True:
-            self._queue.get()()
+        while self._is_open:
+            with suppress(queue.Empty):
+                self._queue.get(timeout=1.0)()
