@@ -83,19 +83,13 @@ def state(
     folder: Path, config: dict[str, Any], lines: Sequence[dict[str, Any]], done: Sequence[Epoch]
 ) -> State:
     """Say how far a run is and how long the rest will take at its speed so far."""
-    word = (
-        "running"
-        if is_running(folder)
-        else "finished"
-        if (folder / "result.json").is_file()
-        else "unfinished"
-    )
+    word = "finished" if (folder / "result.json").is_file() else "unfinished"
+    word = "running" if is_running(folder) else word
     total = config.get("epochs")
     if not isinstance(total, int) or isinstance(total, bool):
         count = len(lines)
-        return State(
-            state=word, sentence=f"{count} {'record' if count == 1 else 'records'} so far", done=count
-        )
+        sentence = f"{count} {'record' if count == 1 else 'records'} so far"
+        return State(state=word, sentence=sentence, done=count)
     numbers = [line["epoch"] for line in lines if isinstance(line.get("epoch"), int)]
     count = min(max(numbers, default=0), total)
     left = None
