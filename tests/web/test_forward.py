@@ -6,6 +6,7 @@ It runs in Node here, and in Chromium in test_browser.py. Shapes: B images, K cl
 import json
 import shutil
 import subprocess
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -93,10 +94,8 @@ def normalised(view: Viewable) -> Tensor:
 
 
 def assert_same(found: tuple[Tensor, list[Tensor]], logits: Tensor, maps: list[Tensor]) -> None:
-    close = {"rtol": 0.0, "atol": 1e-4}
-    torch.testing.assert_close(found[0], logits, **close)
-    for mine, wanted in zip(found[1], maps, strict=True):
-        torch.testing.assert_close(mine, wanted, **close)
+    for mine, wanted in zip((found[0], *found[1]), (logits, *maps), strict=True):
+        torch.testing.assert_close(mine, wanted, rtol=0.0, atol=1e-4)
 
 
 @needs_node
@@ -132,11 +131,10 @@ def changed(view: Viewable, change: dict[str, Any]) -> tuple[Tensor, list[Tensor
         tokens = tokens - net.positions
     first = int(arch.class_token)
     keep = [i for i in range(arch.tokens) if i - first not in change["hidden"]]
-    with_beta = [part for part in net.modules() if isinstance(part, MultiHeadAttention)]
+    with_beta: list[Any] = [part for part in net.modules() if isinstance(part, MultiHeadAttention)]
     for part in with_beta:
         beta = float(change["beta"]) * part.head_dim**-0.5
-        part.attend = lambda q, k, v, mask=None, beta=beta: softmax.attend(q, k, v, mask, beta=beta)
-        part.weigh = lambda q, k, mask=None, beta=beta: softmax.weights(q, k, mask, beta=beta)
+        part.attend, part.weigh = partial(softmax.attend, beta=beta), partial(softmax.weights, beta=beta)
     with attention_maps.recorded(net) as maps:
         logits = net.head(net.pool(net.encode(tokens[:, keep])))
     wide = []
@@ -147,7 +145,7 @@ def changed(view: Viewable, change: dict[str, Any]) -> tuple[Tensor, list[Tensor
     return logits, wide
 
 
-CHANGES = {
+CHANGES: dict[str, dict[str, Any]] = {
     "a patch off": {"hidden": [2]},
     "two patches off": {"hidden": [0, 3]},
     "two patches swapped": {"order": [3, 1, 2, 0]},

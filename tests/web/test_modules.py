@@ -1,5 +1,6 @@
 """The viewer's modules are plain, small, and name lessons that exist; as one script they are the same."""
 
+import base64
 import re
 import shutil
 import subprocess
@@ -47,6 +48,11 @@ def test_the_modules_are_one_script(tmp_path: Path) -> None:
 def test_the_viewer_is_light() -> None:
     size = sum(path.stat().st_size for path in modules.FOLDER.iterdir())
     assert size < 400_000
+
+
+def test_the_page_among_the_documents_holds_the_shipped_network() -> None:
+    text = Path(__file__).parents[2].joinpath("docs", "digits.html").read_text(encoding="utf-8")
+    assert base64.b64decode(re.findall('id="network">([^<]+)<', text)[0]) == trained.SHIPPED.read_bytes()
 
 
 def test_the_shipped_network_has_its_card() -> None:

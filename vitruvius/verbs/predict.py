@@ -104,7 +104,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Classify the images and draw what the model attends to; an image that cannot be read is a row."""
     from vitruvius.training import predictor
 
-    config = _without_run(config)
+    config = _without_run(config, flags.runs)
     if flags.resume is not None and not config.run and not config.images:
         config = runs.recorded(runs.find(flags.resume, "predict", flags.runs), Config)
     if not config.run and not config.images:
@@ -136,12 +136,16 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         yield result
 
 
-def _without_run(config: Config) -> Config:
-    """Return the config with the first word as an image if it is one, or a pattern or folder of images."""
+def _without_run(config: Config, root: str) -> Config:
+    """Return the config with the first word as an image if it names images: a file, a pattern or a folder.
+
+    A run of that name comes first, and a folder that holds one.
+    """
     word, folder = config.run, Path(config.run)
-    is_image = folder.suffix.lower() in SUFFIXES or glob.has_magic(word)
-    is_images = folder.is_dir() and not (folder / "config.json").exists()
-    if not word or folder.joinpath("config.json").exists() or not (is_image or is_images):
+    marks = ("config.json", "manifest.json", "state")
+    is_run = Path(root, "train", word).is_dir() or any((folder / mark).exists() for mark in marks)
+    names_images = folder.suffix.lower() in SUFFIXES or glob.has_magic(word) or folder.is_dir()
+    if not word or is_run or not names_images:
         return config
     return config.model_copy(update={"run": "", "images": (word, *config.images)})
 

@@ -1,7 +1,7 @@
 """The viewer's JavaScript modules as one script: a page opened from disk may not import files.
 
-Every module becomes a function that returns its exports, in the order of the imports. Two forms are read, and a
-test keeps the modules to them: `import { a, b } from "./file.js";` and `export function`, `const` or `class`.
+Every module becomes a function that returns its exports, in the order of the imports. Two forms are read, and
+a test keeps the modules to them: `import { a, b } from "./file.js";` and `export function`, `const`, `class`.
 """
 
 import re

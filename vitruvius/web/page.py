@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from vitruvius.arch import cost
 from vitruvius.arch.arch import Arch
 from vitruvius.core import files
-from vitruvius.core.errors import UserError
+from vitruvius.core.errors import UserError, reason
 from vitruvius.core.records import Progress
 from vitruvius.exporting import results, verify
 from vitruvius.exporting.results import Result, Written
@@ -34,7 +34,8 @@ try {
 }
 """
 STYLE = """
-body { margin: 0; background: #fff; color: #1b1f24; font: 1rem/1.55 system-ui, sans-serif; color-scheme: light dark; }
+body { margin: 0; background: #fff; color: #1b1f24; color-scheme: light dark; }
+body { font: 1rem/1.55 system-ui, sans-serif; }
 header { max-width: 72rem; margin: 0 auto; padding: 1rem 1rem 0; box-sizing: border-box; }
 @media (min-width: 48rem) { header { padding-inline: 1.5rem; } }
 h1 { font-size: 1.7rem; line-height: 1.2; margin: .4rem 0; }
@@ -56,17 +57,11 @@ def write(source: Source, settings: ExportSettings, out: Path) -> Generator[Prog
     text = html(shown.about.name, content)
     _refuse_large(len(text.encode()), settings)
     found = yield from verify.compare(source, weights.unpack(content, str(out)).net, settings)
-    had_parent = out.parent.exists()
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(f"--out {out}: cannot make its folder: {error.strerror}") from error
-    try:
-        files.write(out, text)
-    except BaseException:
-        if not had_parent:
-            out.parent.rmdir()
-        raise
+        raise UserError(f"--out {out}: cannot make its folder: {reason(error)}") from error
+    files.write(out, text)
     return Result(
         model=str(source.folder),
         format=settings.format,
@@ -85,16 +80,20 @@ def html(name: str, content: bytes) -> str:
     style = STYLE + (modules.FOLDER / "viewer.css").read_text(encoding="utf-8")
     script = modules.script(START)
     policy = f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data: blob:"
-    parts = {"style": style, "script": script, "policy": policy, "network": base64.b64encode(content).decode()}
+    parts = {
+        "style": style,
+        "script": script,
+        "policy": policy,
+        "network": base64.b64encode(content).decode(),
+    }
     return _templates().get_template("mailable.html").render(title=f"Look inside {name}", **parts)
 
 
 def _refuse_large(size: int, settings: ExportSettings) -> None:
     if size > LIMIT:
         cure = "" if settings.precision == "float16" else "; --precision float16 halves it"
-        raise UserError(
-            f"--format page: the page would have {size / 1e6:.1f} MB, at most {LIMIT / 1e6:.0f} MB are mailed{cure}"
-        )
+        sizes = f"{size / 1e6:.1f} MB, at most {LIMIT / 1e6:.0f} MB are mailed"
+        raise UserError(f"--format page: the page would have {sizes}{cure}")
 
 
 def _hash(text: str) -> str:

@@ -147,7 +147,7 @@ const HINTS = {
   swap: "Exchanges two patches; their positions stay where they are.",
 };
 
-/** @returns {[Mode, HTMLInputElement, string][]} */
+/** @returns {[string, HTMLInputElement, string][]} */
 function modeButtons(onMode) {
   const words = { look: "looks from it", off: "switches it off", swap: "swaps it with another" };
   return Object.entries(words).map(([mode, text]) => [

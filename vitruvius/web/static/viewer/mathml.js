@@ -54,7 +54,7 @@ export function root(inside) {
   return m("msqrt", {}, part(inside));
 }
 
-/** e to a power. @param {Node | number} power */
+/** A power. @param {Node | string} base @param {Node} exponent */
 export function power(base, exponent) {
   return m("msup", {}, part(base), part(exponent));
 }
@@ -77,7 +77,7 @@ export function vector(values) {
   return row("[", m("mtable", {}, ...rows), "]");
 }
 
-/** Lines under one another. @param {Node[]} lines */
+/** Lines under one another. @param {...Node} all */
 export function lines(...all) {
   return m(
     "math",

@@ -43,6 +43,7 @@ export const NO_CHANGES = Object.freeze({ hidden: [], order: null, positions: tr
 export function forward(network, pixels, changes = NO_CHANGES) {
   const { arch } = network;
   const visible = visibleTokens(arch, changes);
+  /** @type {Float32Array} */
   let tokens = embed(network, pixels, changes);
   const layers = [];
   for (const layer of network.layers) {

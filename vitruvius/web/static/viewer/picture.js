@@ -12,6 +12,8 @@ const RAMP = [
   [252, 240, 176],
 ];
 
+const LARGEST = 1024; // pixels of an uploaded picture's side
+
 /**
  * A colour of the ramp.
  * @param {number} share from 0 to 1
@@ -66,7 +68,7 @@ function paint(canvas, side, colour) {
 
 /**
  * A picture file as pixels of a network: stretched to its square, grey or coloured as it needs.
- * @param {Blob} file
+ * @param {File} file
  * @param {About} about
  * @returns {Promise<Float32Array>}
  */
@@ -75,31 +77,77 @@ export async function readPicture(file, about) {
   try {
     bitmap = await createImageBitmap(file);
   } catch {
-    throw new Error(`${file.name ?? "This file"} is not a picture that this browser can read.`);
+    throw new Error(`${file.name} is not a picture that this browser can read.`);
   }
-  const side = about.arch.image;
-  const context = shrunk(bitmap, side).getContext("2d", { willReadFrequently: true });
-  const { data } = context.getImageData(0, 0, side, side);
+  const { image: side, channels } = about.arch;
   const [low, high] = about.range;
-  return Float32Array.from({ length: about.arch.channels * side ** 2 }, (_, index) => {
-    const [channel, at] = [Math.floor(index / side ** 2), 4 * (index % side ** 2)];
-    const grey = 0.299 * data[at] + 0.587 * data[at + 1] + 0.114 * data[at + 2];
-    const shade = about.arch.channels === 3 ? data[at + channel] : grey;
-    return low + ((high - low) * shade) / 255;
-  });
+  const colours = [0, 1, 2].map((channel) => resized(plane(bitmap, channel), side));
+  const grey = colours[0].map((red, at) => 0.299 * red + 0.587 * colours[1][at] + 0.114 * colours[2][at]);
+  const planes = Array.from({ length: channels }, (_, channel) => (channels === 3 ? colours[channel] : grey));
+  return Float32Array.from(
+    planes.flatMap((values) => Array.from(values)),
+    (shade) => low + ((high - low) * shade) / 255,
+  );
 }
 
-/** Halve a picture until it is small: one large step would leave most of its pixels out. */
-function shrunk(bitmap, side) {
-  let [current, width, height] = [bitmap, bitmap.width, bitmap.height];
-  for (;;) {
-    [width, height] = [Math.max(side, Math.ceil(width / 2)), Math.max(side, Math.ceil(height / 2))];
-    const canvas = document.createElement("canvas");
-    [canvas.width, canvas.height] = [width, height];
-    const context = canvas.getContext("2d");
-    context.imageSmoothingQuality = "high";
-    context.drawImage(current, 0, 0, width, height);
-    current = canvas;
-    if (width === side && height === side) return canvas;
+/** One colour of a picture, of a large one at most LARGEST pixels per side. */
+function plane(bitmap, channel) {
+  const shrink = Math.min(1, LARGEST / Math.max(bitmap.width, bitmap.height));
+  const [width, height] = [bitmap.width, bitmap.height].map((length) =>
+    Math.max(1, Math.round(length * shrink)),
+  );
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [width, height];
+  const context = canvas.getContext("2d");
+  context.imageSmoothingQuality = "high";
+  context.drawImage(bitmap, 0, 0, width, height);
+  const { data } = context.getImageData(0, 0, width, height);
+  return {
+    width,
+    height,
+    values: Float32Array.from({ length: width * height }, (_, at) => data[4 * at + channel]),
+  };
+}
+
+/**
+ * A plane scaled to a square, rows first, by the filter of Pillow's BILINEAR, with which `vitruvius predict` reads.
+ * @param {{width: number, height: number, values: Float32Array}} plane
+ * @param {number} side
+ */
+export function resized({ width, height, values }, side) {
+  const across = filter(width, side);
+  const narrow = new Float32Array(height * side);
+  for (let y = 0; y < height; y++) {
+    across.forEach(({ start, weights }, x) => {
+      narrow[y * side + x] = weights.reduce(
+        (sum, weight, i) => sum + weight * values[y * width + start + i],
+        0,
+      );
+    });
   }
+  const found = new Float32Array(side * side);
+  filter(height, side).forEach(({ start, weights }, y) => {
+    for (let x = 0; x < side; x++) {
+      found[y * side + x] = weights.reduce(
+        (sum, weight, i) => sum + weight * narrow[(start + i) * side + x],
+        0,
+      );
+    }
+  });
+  return found;
+}
+
+/** Which pixels a new pixel is a mean of: a triangle around its centre, as wide as pixels shrink. */
+function filter(from, to) {
+  const scale = Math.max(1, from / to);
+  return Array.from({ length: to }, (_, index) => {
+    const centre = ((index + 0.5) * from) / to;
+    const start = Math.max(0, Math.floor(centre - scale + 0.5));
+    const end = Math.min(from, Math.floor(centre + scale + 0.5));
+    const raw = Array.from({ length: end - start }, (_, i) =>
+      Math.max(0, 1 - Math.abs(start + i + 0.5 - centre) / scale),
+    );
+    const total = raw.reduce((sum, weight) => sum + weight, 0);
+    return { start, weights: raw.map((weight) => weight / total) };
+  });
 }

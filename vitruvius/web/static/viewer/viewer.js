@@ -31,7 +31,7 @@
  */
 
 import { showChances, showVerdict } from "./answer.js";
-import { chooser, showArithmetic } from "./arithmetic.js";
+import { arithmeticPanel } from "./arithmetic.js";
 import { attentionMatrix, headOverview, mapOf, viewName } from "./attention.js";
 import { changesPanel, isChanged, swapped, toggled } from "./changes.js";
 import { h } from "./dom.js";
@@ -83,7 +83,10 @@ export async function mount(element, { source, lesson }) {
 /** The panels, and what has been chosen in them. */
 class Viewer {
   constructor(frame, about, source, lesson) {
-    Object.assign(this, { frame, about, source, lesson });
+    this.frame = frame;
+    this.about = about;
+    this.source = source;
+    this.lesson = lesson;
     const { arch } = about;
     /** @type {State} */
     this.state = {
@@ -128,17 +131,10 @@ class Viewer {
       },
       this.lesson,
     );
-    this.chooser = chooser(arch, ({ layer, head, token }) =>
-      set({ view: { layer, head }, token, hovered: null }),
-    );
-    this.arithmetic = h("div", { class: "arithmetic-board" });
-    this.details = h(
-      "details",
-      { class: "arithmetic", ontoggle: () => this.showArithmetic() },
-      h("summary", {}, "Open the arithmetic"),
-      this.chooser.element,
-      this.arithmetic,
-    );
+    this.arithmetic = arithmeticPanel(arch, this, {
+      choose: ({ layer, head, token }) => set({ view: { layer, head }, token, hovered: null }),
+      fail: (message) => this.fail(message),
+    });
     this.looking = h("p", { class: "looking" });
     this.patches.element.addEventListener("pointerleave", () => set({ hovered: null }));
   }
@@ -170,7 +166,12 @@ class Viewer {
           h("div", { class: "board" }, this.matrix.element),
         ),
       ),
-      h("section", { "aria-label": "arithmetic" }, h("h2", {}, "One number after the other"), this.details),
+      h(
+        "section",
+        { "aria-label": "arithmetic" },
+        h("h2", {}, "One number after the other"),
+        this.arithmetic.element,
+      ),
       h(
         "footer",
         { class: "about" },
@@ -244,9 +245,9 @@ class Viewer {
     const answer = state.changed ?? state.original;
     const token = state.hovered ?? state.token;
     const map = mapOf(answer, state.view, arch.tokens);
-    const scores = [state.original.logits, state.changed?.logits ?? null];
-    showVerdict(this.verdict, about, ...scores, state.image);
-    showChances(this.answer, about, ...scores);
+    const [before, after] = [state.original.logits, state.changed?.logits ?? null];
+    showVerdict(this.verdict, about, before, after, state.image);
+    showChances(this.answer, about, before, after);
     this.looking.textContent = this.sentence(map, token);
     this.patches.show({
       pixels: state.pixels,
@@ -258,7 +259,7 @@ class Viewer {
     this.overview.show(answer, token, state.view);
     this.matrix.show(map, token, state.view);
     this.changes.show(state.changes, state.mode, state.first);
-    this.showArithmetic();
+    this.arithmetic.show(state.pixels, state.changes, this.place());
   }
 
   /** Where the chosen token looks, in words. */
@@ -276,28 +277,15 @@ class Viewer {
     return `${whose} ${token === ALL_PATCHES ? "look" : "looks"} most at ${best === token ? "itself" : theToken(arch, best)} (${(100 * seen[best]).toFixed(0)} %) in ${viewName(this.state.view)}.${far}`;
   }
 
-  /** Fill the board of the arithmetic, if it is open. */
-  async showArithmetic() {
-    if (!this.details.open || !this.state.original) return;
-    const { state, about } = this;
-    const { arch } = about;
-    const view = state.view === "rollout" ? { layer: arch.depth - 1, head: 0 } : state.view;
-    const first = arch.tokens - arch.patches;
-    const at = {
-      layer: view.layer,
-      head: view.head === "mean" ? 0 : view.head,
-      token: state.token === ALL_PATCHES ? first : state.token,
+  /** The layer, head and token that the arithmetic speaks of. */
+  place() {
+    const { view, token } = this.state;
+    const { depth, tokens, patches } = this.about.arch;
+    const { layer, head } = view === "rollout" ? { layer: depth - 1, head: 0 } : view;
+    return {
+      layer,
+      head: head === "mean" ? 0 : head,
+      token: token === ALL_PATCHES ? tokens - patches : token,
     };
-    this.chooser.show(at);
-    const key = JSON.stringify([at, state.changes, state.changes.beta === Infinity]);
-    if (this.shownArithmetic?.key === key && this.shownArithmetic.pixels === state.pixels) return;
-    this.shownArithmetic = { key, pixels: state.pixels };
-    try {
-      const detail = await this.source.detail(state.pixels, state.changes, at);
-      if (this.shownArithmetic.key !== key) return;
-      showArithmetic(this.arithmetic, arch, at, detail, { beta: state.changes.beta, lesson: this.lesson });
-    } catch (error) {
-      this.fail(error.message);
-    }
   }
 }

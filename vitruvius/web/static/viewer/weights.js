@@ -23,6 +23,8 @@
  * @property {"cls" | "mean"} pooling
  * @property {"tokens" | "pooled"} final_norm
  * @property {"learned" | "sinusoidal" | "none"} positions
+ * @property {boolean} qkv_bias
+ * @property {boolean} out_bias
  * @property {string} kernel
  * @property {number} patches
  * @property {number} tokens
