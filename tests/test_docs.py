@@ -9,6 +9,7 @@ import itertools
 import re
 import shlex
 import shutil
+import webbrowser
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -26,6 +27,7 @@ from vitruvius.core import files, plugins
 from vitruvius.datasets import Dataset, Split
 from vitruvius.measuring import calibrate
 from vitruvius.teaching import key, publish
+from vitruvius.web import server
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -296,6 +298,8 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
         patch.chdir(tmp_path_factory.mktemp("workshop"))
         patch.setattr(datasets, "get", few)
         patch.setattr(calibrate, "NETWORKS", 3)
+        patch.setattr(server, "wait", lambda: None)  # a site is served until Ctrl-C
+        patch.setattr(webbrowser, "open", lambda address: True)
         # Painting takes most of the time of a small run, and other tests look at pictures.
         patch.setattr(Figure, "draw", lambda figure, renderer: None)
         patch.setattr(Figure, "get_layout_engine", lambda figure: None)

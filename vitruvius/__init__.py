@@ -8,6 +8,7 @@ What the command line prints as an error is raised as a `vitruvius.core.errors.V
 
 from collections import deque
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ __all__ = [
     "probe",
     "rank",
     "search",
+    "serve",
     "stream",
     "train",
     "watch",
@@ -76,6 +78,22 @@ def export(run: str, **options: Any) -> "Result":
 def measure(*networks: str, **options: Any) -> "Result":
     """Measure what networks cost on this machine: `measure("mnist", "mnist-slim", batch=[1, 32])`."""
     return _result("measure", *networks, **options)
+
+
+@contextmanager
+def serve(**options: Any) -> Iterator[str]:
+    """Serve the pages while the context lasts: `with serve(runs="runs", port=0) as address: ...`."""
+    from pathlib import Path
+
+    from vitruvius.core import arguments
+    from vitruvius.verbs.serve import Config
+    from vitruvius.web import server
+
+    config, flags = arguments.from_call(Config, (), options)
+    assert isinstance(config, Config)
+    listener = server.open_port(config.host, config.port)
+    with server.serving(listener, config.host, Path(flags.runs)) as door:
+        yield door.address
 
 
 def explain(lesson: str, **question: Any) -> "Result":

@@ -21,6 +21,7 @@ class Axis:
     label: str
     log: bool
     whole: bool  # all values are whole numbers, such as epochs: no tick stands between them
+    span: float = 0.0  # from the smallest value to the largest
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,8 @@ def describe(figure: Lines | Scatter) -> Plot:
 
 def _axis(label: str, log: bool, values: list[float]) -> Axis:
     whole = all(float(value).is_integer() for value in values)
-    return Axis(label, log and any(value > 0 for value in values), whole)
+    span = max(values, default=0.0) - min(values, default=0.0)
+    return Axis(label, log and any(value > 0 for value in values), whole, span)
 
 
 def _curve(series: Series, colour: str, dash: str) -> Layer:
