@@ -262,7 +262,8 @@ def test_errors_name_the_cure(
 ) -> None:
     assert trained_on_folder(tmp_path, "a", "--set", "patch=3") == 2
     assert (
-        "patch 3 does not divide image 8: 2 and 4 do; choose with --set patch=SIDE" in capsys.readouterr().err
+        "patch 3 does not divide image 8: 2 and 4 do; --arch auto chooses, or --set patch=SIDE"
+        in capsys.readouterr().err
     )
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match="no dataset 'photos': a folder of that name is here: folder:photos"):

@@ -1,5 +1,6 @@
 """The result of a ranking: candidates with scores and ranks, and how well each score orders them."""
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
@@ -136,6 +137,16 @@ class Result(records.Result):
         name, data = column or "accuracy", self.measured_on.get(column)
         return f"{name} on {data}" if data else f"{name} (data not named)"
 
+    @property
+    def command(self) -> str:
+        """Return the command that trains the network in the first place; empty for modules of one's own."""
+        (first, *_), words = self.archs, self.config.archs
+        if any(".py:" in word for word in words):
+            return ""
+        is_table = words[0] == "fifty" or words[0].endswith(".json")
+        arch = f"{words[0]}:{first.name}" if is_table else first.name
+        return f"vitruvius train --data {shlex.quote(self.config.data)} --arch {shlex.quote(arch)}"
+
     def view(self) -> Iterable[Block]:
         asked = [proxy for proxy in self.proxies if proxy not in STRUCTURAL]
         yield networks(self, asked[:SHOWN_SCORES], SHOWN)
@@ -143,6 +154,8 @@ class Result(records.Result):
             yield evaluations(self.accuracy_name(column), evaluation)
             yield from verdicts(evaluation)
         yield from remarks(self)
+        if self.command:
+            yield Text(text=f"train the first: {self.command}")
         yield Text(text=f"{self.data}, {self.seconds:.1f} s; run: {self.run}", style="note")
 
 

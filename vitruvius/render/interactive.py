@@ -26,7 +26,7 @@ def element(figure: Lines | Scatter, name: str) -> str:
     layout = {
         "title": {"text": plot.title, "x": 0.01},
         "xaxis": _axis(plot.x),
-        "yaxis": _axis(plot.y),
+        "yaxis": _axis(plot.y) | _range(figure),
         "font": {"color": GREY, "family": "system-ui, sans-serif"},
         "paper_bgcolor": CLEAR,
         "plot_bgcolor": CLEAR,
@@ -37,6 +37,11 @@ def element(figure: Lines | Scatter, name: str) -> str:
     shown = graph_objects.Figure(data=traces, layout=layout)
     settings = {"displaylogo": False, "responsive": True}
     return str(io.to_html(shown, include_plotlyjs=False, full_html=False, div_id=name, config=settings))
+
+
+def _range(figure: Lines | Scatter) -> dict[str, Any]:
+    shown = figure.y_range if isinstance(figure, Lines) else None
+    return {} if shown is None else {"range": list(shown)}
 
 
 def _axis(axis: plots.Axis) -> dict[str, Any]:

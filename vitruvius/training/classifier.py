@@ -1,5 +1,6 @@
 """Training a Vision Transformer as a classifier: data and network, the job, the result at the end."""
 
+import copy
 import inspect
 from collections.abc import Iterator
 from functools import partial
@@ -16,13 +17,15 @@ from vitruvius.core.errors import UserError
 from vitruvius.core.records import Note
 from vitruvius.core.runs import RunFolder
 from vitruvius.datasets import Dataset
-from vitruvius.nn.vit import build
+from vitruvius.nn.vit import ViT, build
 from vitruvius.objectives import Batch, Loss
 from vitruvius.training import (
     device,
     distributed,
     evaluate,
     init,
+    mistakes,
+    predictor,
     presets,
     report,
     results,
@@ -32,8 +35,9 @@ from vitruvius.training import (
 from vitruvius.training.average import Average
 from vitruvius.training.batches import batches_of, require_classes
 from vitruvius.training.loop import Job, Measure, has_ended
+from vitruvius.training.predictor import Predictor
 from vitruvius.training.recipe import ClassifierSettings, Mixing, Sampling
-from vitruvius.training.results import Result
+from vitruvius.training.results import Result, TestScore
 
 S = TypeVar("S", bound=ClassifierSettings)
 CPU = torch.device("cpu")
@@ -145,6 +149,8 @@ def finish(
     result = Result(
         test_accuracy=None if test is None else test.accuracy,
         test_loss=None if test is None else test.loss,
+        test_interval=None if test is None else test.interval,
+        test_top5=None if test is None else test.top5,
         test_images=len(data.test),
         test_readings=readings.count,
         finished=finished,
@@ -162,8 +168,17 @@ def finish(
         **more,
     )
     folder.keep(result)
-    report.write(folder, settings, data, result, test)
+    wrong = _shown_mistakes(job, data, test) if test else []
+    report.write(folder, report.Trained(settings, data, arch, result, test, wrong))
     return result
+
+
+def _shown_mistakes(job: Job, data: Dataset, test: TestScore) -> list[mistakes.Shown]:
+    """Return the test images that the model gets most confidently wrong, drawn on the CPU in float32."""
+    net = copy.deepcopy(distributed.unwrap(job.model)).to(CPU, torch.float32)
+    assert isinstance(net, ViT)
+    model = Predictor(net.eval(), data.classes, *predictor.scale_tensors(data.mean, data.std))
+    return mistakes.shown(model, data.test, test.wrong)
 
 
 def _objective(settings: ClassifierSettings) -> objectives.Objective:

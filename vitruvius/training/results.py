@@ -10,9 +10,11 @@ from pydantic import ConfigDict
 
 from vitruvius.checks import Finding
 from vitruvius.core import records
-from vitruvius.core.blocks import Block, Text
+from vitruvius.core.blocks import Block, Table, Text
 from vitruvius.core.config import Strict
 
+QUANTILE = 1.959963984540054
+"""Of the normal distribution: 95 % lie between minus and plus this."""
 READS_OLDER = ConfigDict(extra="ignore")
 
 
@@ -84,13 +86,91 @@ class Paused(records.Record):
     val_accuracy: float | None
 
 
+class Mistake(Strict):
+    """An image that a classifier gets wrong."""
+
+    index: int
+    """Its place among the images that were classified."""
+    true: str
+    predicted: str
+    probability: float
+    """Of the predicted class."""
+
+
+class ClassScore(Strict):
+    """How well one class is told from the others."""
+
+    name: str
+    images: int
+    right: int
+    predicted: int
+    """Images of any class that are classified as this one."""
+
+    @property
+    def recall(self) -> float | None:
+        """Share of the images of this class that are found; None without images."""
+        return self.right / self.images if self.images else None
+
+    @property
+    def precision(self) -> float | None:
+        """Share of the images classified as this class that are of it; None without any."""
+        return self.right / self.predicted if self.predicted else None
+
+
+class Baseline(Strict):
+    """What a simple classifier reaches on the same images: the accuracy to beat."""
+
+    name: str
+    accuracy: float
+
+
 class TestScore(Strict):
-    """Loss, accuracy and confusion counts of a classifier on the test images."""
+    """Loss, accuracy and confusion counts of a classifier on images with known classes."""
 
     __test__: ClassVar[bool] = False  # pytest would collect a class of this name
     loss: float
     accuracy: float
     confusion: tuple[tuple[int, ...], ...]  # true class by predicted class
+    top5: float | None = None
+    """How often the class is among the first five; None with ten classes or fewer."""
+    wrong: tuple[Mistake, ...] = ()
+    """The most confident mistakes."""
+
+    @property
+    def images(self) -> int:
+        """Return how many images were classified."""
+        return sum(map(sum, self.confusion))
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Return the 95 % interval of the accuracy."""
+        right = sum(row[index] for index, row in enumerate(self.confusion))
+        return wilson(right, self.images)
+
+
+def class_scores(classes: Sequence[str], confusion: Sequence[Sequence[int]]) -> list[ClassScore]:
+    """Return the score of every class by its counts."""
+    columns = [sum(column) for column in zip(*confusion, strict=True)]
+    return [
+        ClassScore(name=name, images=sum(row), right=row[index], predicted=columns[index])
+        for index, (name, row) in enumerate(zip(classes, confusion, strict=True))
+    ]
+
+
+def wilson(right: int, images: int) -> tuple[float, float]:
+    r"""Return the 95 % interval of a share by its score test (Wilson 1927); (0, 1) without images.
+
+    $\frac{p + z^2/2n \pm z\sqrt{p(1-p)/n + z^2/4n^2}}{1 + z^2/n}$ with $z = 1.96$. It never leaves 0..1, and is
+    no single point where all images are right.
+
+    >>> [round(value, 4) for value in wilson(9, 10)]
+    [0.5958, 0.9821]
+    """
+    if not images:
+        return 0.0, 1.0
+    share, z2 = right / images, QUANTILE**2 / images
+    middle, half = share + z2 / 2, (z2 * (share * (1 - share) + z2 / 4)) ** 0.5
+    return max(0.0, (middle - half) / (1 + z2)), min(1.0, (middle + half) / (1 + z2))
 
 
 class Reading(Strict):
@@ -125,6 +205,12 @@ class Result(records.Result):
     test_accuracy: float | None
     """None without test images, and for a run that has not ended as planned."""
     test_loss: float | None
+    test_interval: tuple[float, float] | None = None
+    """The 95 % interval of the test accuracy."""
+    test_top5: float | None = None
+    """How often the right class is among the first five; None with ten classes or fewer."""
+    baselines: tuple[Baseline, ...] = ()
+    """What simple classifiers reach on the same test images."""
     test_images: int | None = None
     """None in results of older versions."""
     test_readings: int = 1
@@ -174,6 +260,8 @@ class Result(records.Result):
 
     def view(self) -> Iterable[Block]:
         found = [f"test accuracy {self.test_accuracy:.2%}"] if self.test_accuracy is not None else []
+        if self.test_interval is not None:
+            found[0] += " [{:.1%} to {:.1%}]".format(*self.test_interval)
         found += [f"validation {self.val_accuracy:.2%}"] if self.val_accuracy is not None else []
         yield Text(
             text=f"{', '.join(found) or 'not tested'} (epoch {self.best_epoch} of {self.epochs}), "
@@ -197,3 +285,34 @@ def images_per_second(epochs: Sequence[Epoch]) -> float:
     seconds = sum(epoch.timing.seconds for epoch in epochs)
     images = sum(epoch.timing.seconds * epoch.timing.images_per_second for epoch in epochs)
     return images / seconds if seconds else 0.0
+
+
+class Evaluation(records.Result):
+    """A trained network on other data: how good it is there."""
+
+    verdict: str
+    accuracy: float
+    interval: tuple[float, float]
+    top5: float | None
+    loss: float
+    images: int
+    part: str
+    """Which part of the data was classified: all, test, validation or train."""
+    data: str
+    model: str
+    classes: tuple[ClassScore, ...]
+    notes: tuple[str, ...] = ()
+    run: str
+
+    def view(self) -> Iterable[Block]:
+        yield Text(text=self.verdict, style="title")
+        for note in self.notes:
+            yield Text(text=note, style="note")
+        rows = []
+        for one in self.classes:
+            shares = (None if value is None else f"{value:.1%}" for value in (one.recall, one.precision))
+            recall, precision = shares
+            rows.append((one.name, one.images, one.right, recall, one.predicted, precision))
+        columns = ("class", "images", "right", "recall", "predicted", "precision")
+        yield Table(columns=columns, rows=tuple(rows))
+        yield Text(text=f"report.html and pictures: {self.run}", style="note")

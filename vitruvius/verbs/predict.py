@@ -1,15 +1,15 @@
 """Classify images with a trained run; show where it looks: attention maps, distances, positions.
 
 vitruvius predict RUN digit.png --overlay
-vitruvius predict runs/train/fashion shoe.jpg shirt.png --top 3
-vitruvius predict RUN photos.jpg --overlay
+vitruvius predict runs/train/fashion shoe.jpg shirt.png --top 5
+vitruvius predict RUN photos.jpg --format jsonl
 """
 
 import glob
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
@@ -31,11 +31,13 @@ class Config(config.RunConfig):
     """Which run, which images."""
 
     run: Positional[str] = ""
-    """The training run: its name or its folder."""
+    """The training run: its name or its folder; if the first word names an image, the newest run."""
     images: Positional[tuple[str, ...]] = ()
     """PNG or JPEG files, folders of them, or patterns such as "photos/*.jpg"."""
     top: Annotated[int, Field(ge=1, le=1000)] = 3
     """How many classes are shown for each image."""
+    format: Literal["table", "csv", "jsonl"] = "table"
+    """What is printed: a table, or lines for another program."""
     overlay: bool = False
     """Draw for each image which patches the model attends to."""
 
@@ -63,8 +65,10 @@ class Result(records.Result):
     predictions: tuple[Prediction, ...]
     model: str
     run: str
-    distance: str
-    positions: str | None
+    distance: str | None = None
+    """The picture of the attention distances; with --overlay, or without images."""
+    positions: str | None = None
+    format: str = "table"
 
     @property
     def exit_code(self) -> int:
@@ -72,6 +76,9 @@ class Result(records.Result):
         return int(any(prediction.failed for prediction in self.predictions))
 
     def view(self) -> Iterable[Block]:
+        if self.format != "table":
+            yield Text(text=(self.csv() if self.format == "csv" else self.jsonl()).rstrip("\n"))
+            return
         rows = []
         for prediction in self.predictions:
             if prediction.failed:
@@ -80,7 +87,11 @@ class Result(records.Result):
                 rows.append(("" if index else prediction.image, guess.name, f"{guess.probability:.2%}"))
         if rows:
             yield Table(columns=("image", "class", "probability"), rows=tuple(rows))
-        yield Text(text=f"predictions.csv and pictures: {self.run}", style="note")
+        yield Text(text=f"predictions.csv, predictions.jsonl and pictures: {self.run}", style="note")
+
+    def jsonl(self) -> str:
+        """Return a JSON object per image on a line of its own."""
+        return "".join(f"{prediction.model_dump_json()}\n" for prediction in self.predictions)
 
     def csv(self) -> str:
         """Return a line per image: its classes with their probabilities, or why it could not be read."""
@@ -105,31 +116,50 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     if not config.run:
         usage = "vitruvius predict RUN IMAGE... (RUN is a name below runs/train, or a folder)"
         raise UserError(f"which run? {usage}")
-    source = runs.find(config.run, "train", flags.runs)
-    names = [name for word in config.images for name in _matches(word)]
+    source, words = _source(config, flags)
+    names = [name for word in words for name in _matches(word)]
     model = predictor.load(source)
-    images, failed = _read(names, model)
     with runs.opened("predict", config, flags) as (folder, config):
-        guesses = dict(zip(images, predictor.classify(model, list(images.values()), config.top), strict=True))
-        predictions = []
-        for number, name in enumerate(names):
-            if name in failed:
-                predictions.append(Prediction(image=name, failed=failed[name]))
-                continue
-            yield records.Progress(done=number, total=len(names), label="images")
-            found = tuple(Guess(name=label, probability=chance) for label, chance in guesses[name])
-            picture = folder.path(f"{_stem(name, tuple(names))}-attention.png") if config.overlay else None
-            if picture:
-                _draw_overlay(name, model, images[name], picture)
-            shown = str(picture) if picture else None
-            predictions.append(Prediction(image=name, guesses=found, attention=shown))
-        drawn, run = _draw_model(folder, model, list(images.values())), str(folder.folder)
-        result = Result(predictions=tuple(predictions), model=str(source), run=run, **drawn)
+        predictions: list[Prediction] = []
+        first: list[Tensor] = []  # of these the attention distances are measured
+        for begin in range(0, len(names), predictor.BATCH):  # no more images in memory than one batch
+            yield records.Progress(done=begin, total=len(names), label="images")
+            batch = names[begin : begin + predictor.BATCH]
+            images, failed = _read(batch, model)
+            first = first or list(images.values())
+            found = _guesses(model, images, config.top)
+            for name in batch:
+                picture = folder.path(f"{_stem(name, names)}-attention.png") if name in images else None
+                if picture and config.overlay:
+                    _draw_overlay(name, found[name][0], model, images[name], picture)
+                shown = str(picture) if picture and config.overlay else None
+                about = {"guesses": found.get(name, ()), "attention": shown, "failed": failed.get(name)}
+                predictions.append(Prediction(image=name, **about))
+        is_drawn = config.overlay or not names
+        drawn = _draw_model(folder, model, first) if is_drawn else {}
+        known = {"model": str(source), "run": str(folder.folder), "format": config.format}
+        result = Result(predictions=tuple(predictions), **known, **drawn)
         folder.keep(result)
         if predictions:
             files.write(folder.path("predictions.csv"), result.csv())
+            files.write(folder.path("predictions.jsonl"), result.jsonl())
         folder.seal(runs.environment())
         yield result
+
+
+def _source(config: Config, flags: Flags) -> tuple[Path, tuple[str, ...]]:
+    """Return the run and the words that name images; if the first word is no run but images, the newest run."""
+    from vitruvius.core import run_list
+
+    try:
+        return runs.find(config.run, "train", flags.runs), config.images
+    except UserError:
+        if not os.path.exists(config.run) and not glob.glob(config.run, recursive=True):
+            raise
+    newest = [run for run in run_list.find(Path(flags.runs)) if run.verb == "train"]
+    if not newest:
+        raise UserError(f"{config.run} names images, and there is no training run in {flags.runs}/train")
+    return Path(newest[0].folder), (config.run, *config.images)
 
 
 def _matches(word: str) -> list[str]:
@@ -160,15 +190,28 @@ def _read(names: Iterable[str], model: "Predictor") -> "tuple[dict[str, Tensor],
     return images, failed
 
 
-def _draw_overlay(name: str, model: "Predictor", pixels: "Tensor", picture: Path) -> None:
+def _guesses(model: "Predictor", images: "dict[str, Tensor]", top: int) -> dict[str, tuple[Guess, ...]]:
+    """Return the most probable classes of each image."""
+    from vitruvius.training import predictor
+
+    found = zip(images, predictor.classify(model, list(images.values()), top), strict=True)
+    return {
+        name: tuple(Guess(name=label, probability=chance) for label, chance in guesses)
+        for name, guesses in found
+    }
+
+
+def _draw_overlay(name: str, best: Guess, model: "Predictor", pixels: "Tensor", picture: Path) -> None:
+    """Draw an image under its attention maps; the title names the predicted class."""
     from vitruvius.render import figures
     from vitruvius.training import predictor, report
 
     heats = [(title, heat.tolist()) for title, heat in predictor.heat_maps(model, pixels)]
-    figures.write_png(report.attention_overlay(name, pixels.tolist(), heats), picture)
+    said = f"{name}: {best.name}, {best.probability:.0%}"
+    figures.write_png(report.attention_overlay(said, pixels.tolist(), heats), picture)
 
 
-def _stem(name: str, names: tuple[str, ...]) -> str:
+def _stem(name: str, names: Sequence[str]) -> str:
     """Return a file name for an image's picture; images of the same name in several folders are numbered."""
     stem = Path(name).stem
     alike = [other for other in names if Path(other).stem == stem]
