@@ -37,10 +37,12 @@ PICTURES = {"mnist": (1, 28, 28), "fashion_mnist": (1, 28, 28), "cifar": (3, 32,
 RUN_OF = {
     "predict": ("train",),
     "export": ("train",),
+    "evaluate": ("train",),
     "measure": ("train",),
     "probe": ("pretrain", "train"),
     "--resume": ("train", "pretrain"),
     "--init": ("train", "pretrain"),
+    "--teacher": ("train",),
 }
 """Which verbs make the runs that a verb or an option takes."""
 NOT_RUNS = re.compile(r"raw|(pca|untrained):.*|.*\.safetensors|.*\.json|mnist.*")
@@ -142,7 +144,8 @@ def values(words: list[str], option: str) -> list[str]:
 def run_names(command: str) -> list[tuple[str, str]]:
     """The runs that a command takes, each with the verb or option that takes it."""
     verb, words = split(command)
-    found = [(word, option) for option in ("--resume", "--init") for word in values(words, option)]
+    options = ("--resume", "--init", "--teacher")
+    found = [(word, option) for option in options for word in values(words, option)]
     taken = list(itertools.takewhile(lambda word: not word.startswith("-"), words))
     if verb[0] in RUN_OF:
         found += [(word, verb[0]) for word in taken[: None if verb == ["measure"] else 1]]
