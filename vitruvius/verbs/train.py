@@ -6,7 +6,7 @@ vitruvius train --steps 200 --warmup 50
 vitruvius train --data fashion_mnist:mini --arch mnist-slim --name fashion
 vitruvius train --resume fashion --epochs 20
 vitruvius train --epochs 1 --optimiser lion --lr 0.0003
-vitruvius train --epochs 1 --arch fifty:n50 --recipe small-data --lr auto
+vitruvius train --epochs 1 --arch fifty:n50 --recipe small-data
 vitruvius train --epochs 1 --doctor
 """
 
