@@ -5,10 +5,12 @@ and by `--recipe auto`.
 """
 
 import math
-from typing import Any
+from typing import Any, TypeVar
 
+from vitruvius import datasets
 from vitruvius.arch import auto
 from vitruvius.core.config import Strict
+from vitruvius.training.recipe import ClassifierSettings
 
 IMAGES_SEEN = 500_000
 """Images that a training sees in all, epochs times training images, where that is 10 to 100 epochs."""
@@ -17,7 +19,9 @@ WARMUP_FRACTION, LONGEST_WARMUP = 0.1, 1000
 SHIFT = 0.08
 CROPS = ((20_000, 0.2), (200_000, 0.1))
 """Below so many training images, random crops may cut off this fraction of the side."""
-SMALLEST_AUGMENTED_SIDE = 16  # a shift of one pixel moves a digit of 8 pixels by more than its strokes are wide
+SMALLEST_AUGMENTED_SIDE = (
+    16  # a shift of one pixel moves a digit of 8 pixels by more than its strokes are wide
+)
 
 
 class Facts(Strict):
@@ -72,9 +76,31 @@ def choose(facts: Facts, batch: int = 32) -> Choice:
         _augmentation(facts, shift, crop, flip),
         f"{epochs} epochs with a warm-up of {warmup:,} of {steps:,} steps",
     )
-    return Choice(
-        arch=arch, shift=shift, crop=crop, flip=flip, epochs=epochs, warmup=warmup, reasons=reasons
-    )
+    return Choice(arch=arch, shift=shift, crop=crop, flip=flip, epochs=epochs, warmup=warmup, reasons=reasons)
+
+
+S = TypeVar("S", bound=ClassifierSettings)
+AUGMENTATION = ("shift", "crop", "flip")
+
+
+def completed(settings: S, facts: Facts) -> tuple[S, tuple[str, ...]]:
+    """Return the settings with what the data decide, and the reasons.
+
+    For the user's own pictures these are the network, unless `arch` or `init` names one, and the augmentation,
+    epochs and warm-up that are left out; with `init` the augmentation alone. `--arch auto` on other data decides
+    the network.
+    """
+    choice = choose(facts, settings.batch)
+    if not datasets.own_pictures(settings.data):
+        return settings, choice.reasons[:2] if settings.arch == "auto" else ()
+    open_fields = {**choice.settings(), "arch": "auto"}
+    if settings.init:
+        open_fields = {name: value for name, value in open_fields.items() if name in AUGMENTATION}
+    chosen = {name: value for name, value in open_fields.items() if name not in settings.model_fields_set}
+    done = settings.model_copy(update=chosen)
+    network = choice.reasons[:2] if done.arch == "auto" else ()
+    augmentation = choice.reasons[2:3] if all(name in chosen for name in AUGMENTATION) else ()
+    return done, (*network, *augmentation, *(choice.reasons[3:] if "epochs" in chosen else ()))
 
 
 def _augmentation(facts: Facts, shift: float, crop: float, flip: bool) -> str:

@@ -2,46 +2,97 @@
 
 import inspect
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Generator, nn
 
-from vitruvius import objectives, optimisers
+from vitruvius import datasets, objectives, optimisers
 from vitruvius.arch import cost
 from vitruvius.arch.arch import Arch
 from vitruvius.core import files, plugins
 from vitruvius.core.errors import UserError
-from vitruvius.core.records import Note
+from vitruvius.core.records import Note, Record
 from vitruvius.core.runs import RunFolder
 from vitruvius.datasets import Dataset
 from vitruvius.nn.vit import build
 from vitruvius.objectives import Batch, Loss
-from vitruvius.training import device, distributed, evaluate, init, report, results
+from vitruvius.training import (
+    auto,
+    baselines,
+    comparison,
+    device,
+    distributed,
+    evaluate,
+    init,
+    report,
+    results,
+)
 from vitruvius.training.batches import batches_of, require_classes
 from vitruvius.training.loop import Job, Measure
 from vitruvius.training.recipe import Augment, ClassifierSettings
-from vitruvius.training.results import Result
+from vitruvius.training.results import Baselines, Result
+
+S = TypeVar("S", bound=ClassifierSettings)
 
 
-def prepare(settings: ClassifierSettings) -> tuple[Dataset, Arch]:
-    """Load the data and choose the network for them; refuse, before anything is trained, what cannot work."""
+@dataclass(frozen=True)
+class Prepared(Generic[S]):
+    """A training that can begin: its settings with what the data decide, data, network, what is to be beaten."""
+
+    settings: S
+    data: Dataset
+    arch: Arch
+    baselines: Baselines | None = None
+    chosen: tuple[str, ...] = ()
+    """What was chosen for the data, a sentence for each choice."""
+
+
+def prepare(settings: S, is_new: bool = True) -> Prepared[S]:
+    """Load the data and choose the network for them; refuse, before anything is trained, what cannot work.
+
+    What a new training of the user's own pictures leaves open is decided by the data; a resumed one has it.
+    """
     _measure(settings)
     optimisers.get(settings.optimiser)
     data = settings.load()
     require_classes(data)
     if settings.init:
         data = init.normalised_like(data, settings.init)
+    if not is_new:
+        return Prepared(settings, data, _network(settings, data))
+    known = baselines.measure(data)
+    settings, chosen = auto.completed(settings, _facts(data, known))
+    return Prepared(settings, data, _network(settings, data), known, chosen)
+
+
+def _network(settings: ClassifierSettings, data: Dataset) -> Arch:
     arch = settings.resolve(data, batch=-(-settings.batch // settings.accumulate))
     if settings.init:
         init.refuse_misfit(settings.init, arch)
-    return data, arch
+    return arch
 
 
-def describe(settings: ClassifierSettings, data: Dataset, arch: Arch) -> Iterator[Note]:
-    """Yield notes about the data and the network."""
+def _facts(data: Dataset, known: Baselines | None) -> auto.Facts:
+    mirrored = known.mirrored if known else None
+    channels, side = (*data.shape, 1)[0], data.shape[-1]
+    return auto.Facts(
+        images=len(data.train), classes=len(data.classes), side=side, channels=channels, mirrored=mirrored
+    )
+
+
+def describe(prepared: Prepared[S]) -> Iterator[Record]:
+    """Yield what is known about the data and the network before the training begins."""
+    settings, data, arch = prepared.settings, prepared.data, prepared.arch
+    if data.files is not None:
+        yield datasets.survey(data)
     yield Note(text=f"{data.name}: {data.counts} images of {len(data.classes)} classes")
+    for sentence in prepared.chosen:
+        yield Note(text=f"chosen for these data: {sentence}")
+    if prepared.baselines:
+        yield prepared.baselines
     params, macs = cost.cost(arch)[:2]
     yield Note(text=f"{settings.arch}: {params:,} parameters, {macs:,} multiply-adds per image")
     if not len(data.test):
@@ -96,13 +147,18 @@ def finish(
     readings, cursor = evaluate.read_test(folder, job, data), job.cursor
     finished = cursor.epoch >= settings.epochs
     test = readings.of(files.sha256(folder.path("model.safetensors"))) if finished else None
+    accuracy = cursor.best_score if len(data.validation) and cursor.best_epoch else None
+    known = _baselines(folder, data, test is not None)
+    if known and finished:
+        reached = test.accuracy if test else accuracy
+        more |= {"against_baselines": _comparison(folder, settings, data, known, reached)}
     result = Result(
         test_accuracy=None if test is None else test.accuracy,
         test_loss=None if test is None else test.loss,
         test_images=len(data.test),
         test_readings=readings.count,
         finished=finished,
-        val_accuracy=cursor.best_score if len(data.validation) and cursor.best_epoch else None,
+        val_accuracy=accuracy,
         best_epoch=cursor.best_epoch,
         epochs=cursor.epoch,
         warmup_steps=settings.warmup_steps(len(data.train)),
@@ -113,11 +169,43 @@ def finish(
         run=str(folder.folder),
         data=data.name,
         compile=settings.compile,
+        baselines=known,
         **more,
     )
     folder.keep(result)
     report.write(folder, settings, data, result, test)
     return result
+
+
+def _baselines(folder: RunFolder, data: Dataset, tested: bool) -> Baselines | None:
+    """Return the baselines that the folder keeps; add the test images once the network has been tested."""
+    known = baselines.read(folder) or baselines.measure(data)
+    if known is None:
+        return None
+    if tested and known.best("test") is None:
+        known = baselines.test(known, data)
+    baselines.keep(folder, known)
+    return known
+
+
+def _comparison(
+    folder: RunFolder, settings: ClassifierSettings, data: Dataset, known: Baselines, reached: float | None
+) -> str:
+    """Say whether the network is better than the baselines, and why it is not."""
+    epochs = results.epochs(folder.records())
+    if reached is None or not epochs:
+        return ""
+    side = data.shape[-1]
+    training = comparison.Training(
+        accuracy=reached,
+        train_accuracy=epochs[-1].train_accuracy,
+        images=len(data.train),
+        classes=len(data.classes),
+        steps=settings.steps(len(data.train)),
+        side=side,
+        augment=Augment(shift=settings.shift, crop=settings.crop, flip=settings.flip).on(side),
+    )
+    return comparison.sentence("test" if len(data.test) else "val", known, training)
 
 
 def _measure(settings: ClassifierSettings) -> Measure:

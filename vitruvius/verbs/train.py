@@ -1,6 +1,7 @@
-"""Train a Vision Transformer: the reference ViT on MNIST by default, your own images and sizes by a flag.
+"""Train a Vision Transformer: the reference ViT on MNIST by default, one chosen for your own images.
 
 vitruvius train
+vitruvius train --data photos
 vitruvius train --epochs 1 --set depth=2
 vitruvius train --data fashion_mnist:mini --arch mnist-slim --name fashion
 vitruvius train --resume fashion --epochs 20
@@ -9,6 +10,7 @@ vitruvius train --epochs 1 --doctor
 """
 
 from collections.abc import Generator, Iterable, Iterator
+from dataclasses import replace
 from typing import ClassVar
 
 from vitruvius.arch import cost
@@ -45,11 +47,15 @@ class Watched(records.Record):
 
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Train, evaluate on the test images, write the run folder."""
-    from vitruvius.training import classifier, device, distributed, session
+    from vitruvius.training import baselines, classifier, device, distributed, session
 
     where = device.choose_device(config.device)
     # What cannot be trained is refused before there is a run folder.
-    prepared = classifier.prepare(config) if flags.resume is None else None
+    prepared = None
+    if flags.resume is None:
+        yield from config.decode()
+        prepared = classifier.prepare(config)
+        config = prepared.settings
     with (
         distributed.init(where),
         session.open_run("train", _alone_if_watched(config), flags) as (folder, recorded),
@@ -57,18 +63,23 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     ):
         config = recorded.model_copy(update={"doctor": config.doctor})
         _refuse_fewer_epochs(config, folder)
-        data, arch = prepared or classifier.prepare(config)
+        if prepared is None:
+            yield from config.decode()
+            prepared = classifier.prepare(config, is_new=False)
+        data, arch = prepared.data, prepared.arch
         threads = device.set_threads(config.threads)
         macs = cost.cost(arch).macs * len(data.train) * config.epochs
         precision = device.choose_precision(config.precision, where)
         config = config.model_copy(update={"compile": _compile(config, macs, folder), "precision": precision})
         if distributed.rank() == 0:
             folder.write_config(config)
+            if prepared.baselines:
+                baselines.keep(folder, prepared.baselines)
         job = classifier.job(config, data, arch, where)
         job.stop = stop
         machine = device.fingerprint(threads, distributed.world_size())
         environment = runs.environment(**machine, data_sha256=data.sha256)
-        yield from classifier.describe(config, data, arch)
+        yield from classifier.describe(replace(prepared, settings=config))
         if config.doctor:
             yield records.Note(text="--doctor: this training is watched, and runs without torch.compile")
         work = session.run_job(folder, job, environment, flags.allow_inexact)
@@ -79,7 +90,8 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
             yield from work
         if distributed.rank() == 0:
             inexact = environment.get("inexact", False)
-            result = classifier.finish(folder, config, data, arch, job, inexact=inexact, findings=findings)
+            more = {"inexact": inexact, "findings": findings, "chosen": prepared.chosen}
+            result = classifier.finish(folder, config, data, arch, job, **more)
             folder.seal(environment)
             yield result
 
