@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).parent.parent / "vitruvius"
 FAMILIES = {"datasets", "objectives", "optimisers", "proxies", "checks"}
 BELOW_FAMILIES = {"core", "arch", "kernels", "nn"}
 BELOW_SUBJECTS = BELOW_FAMILIES | FAMILIES | {"render"}
-SUBJECTS = {"training", "ranking", "pretraining", "doctor", "exporting", "measuring"}
+SUBJECTS = {"inspecting", "training", "ranking", "pretraining", "doctor", "exporting", "measuring"}
 BELOW_LESSONS = BELOW_SUBJECTS | SUBJECTS
 BELOW_VERBS = BELOW_LESSONS | {"lessons", "teaching"}
 MAY_IMPORT = {
@@ -28,6 +28,7 @@ MAY_IMPORT = {
     "nn": {"core", "arch", "kernels"},
     **dict.fromkeys(FAMILIES, BELOW_FAMILIES),
     "training": BELOW_SUBJECTS,
+    "inspecting": BELOW_SUBJECTS,
     "doctor": BELOW_SUBJECTS,
     "ranking": BELOW_SUBJECTS | {"training"},
     "pretraining": BELOW_SUBJECTS | {"training"},

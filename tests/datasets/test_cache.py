@@ -1,4 +1,4 @@
-"""The cache of decoded pictures: the same bytes as in memory, verified, shared, limited, gone when it must be."""
+"""The cache of decoded pictures: the same bytes as in memory, verified, shared, limited."""
 
 import os
 from collections.abc import Callable
@@ -33,7 +33,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     decoded: list[int] = []
 
     def decode(places: list[_decoder.Place], target: _workers.Target, workers: int) -> object:
-        rows = _decoder.rows(target.path, target.count, target.side)
+        rows = _decoder.rows(target.path, target.pictures, target.side)
         for place in places:
             decoded.append(place.row)
             yield [_decoder.decode(place, rows, target.fit)]
@@ -176,7 +176,7 @@ def test_more_than_the_limit_or_the_disk_holds_is_refused_before_decoding(
     ):
         photos.load()
     monkeypatch.delenv("VITRUVIUS_CACHE_LIMIT")
-    monkeypatch.setattr(_cache.shutil, "disk_usage", lambda folder: type("Usage", (), {"free": 10}))
+    monkeypatch.setattr("shutil.disk_usage", lambda folder: type("Usage", (), {"free": 10}))
     with pytest.raises(UserError, match="has 0.0 GB left"):
         photos.load()
     assert here == []

@@ -1,4 +1,4 @@
-"""Baselines against scikit-learn and brute force; mirrored images; limits by counts; no random numbers drawn."""
+"""Baselines against scikit-learn and brute force; mirrored images; limits by counts."""
 
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,8 @@ def digits(train: int = 1400) -> Dataset:
     x = torch.from_numpy((loaded.images[order] * 255 / 16).round().astype(np.uint8))[:, None]
     y = torch.from_numpy(loaded.target[order]).long()
     cuts = [slice(0, train), slice(1400, 1600), slice(1600, 1797)]
-    return Dataset("digits", *(Split(x[cut], y[cut]) for cut in cuts), classes=tuple("0123456789"))
+    train_part, validation, test = (Split(x[cut], y[cut]) for cut in cuts)
+    return Dataset("digits", train_part, validation, test, tuple("0123456789"))
 
 
 def test_on_digits_they_are_as_good_as_scikit_learns() -> None:
@@ -75,7 +76,8 @@ def pictures(mirrored_alike: bool) -> Dataset:
         else:
             sample[0, :, half] += 150
     parts = [slice(0, 200), slice(200, 250), slice(250, 300)]
-    return Dataset("halves", *(Split(x[part], y[part]) for part in parts), classes=("a", "b"))
+    train, validation, test = (Split(x[part], y[part]) for part in parts)
+    return Dataset("halves", train, validation, test, ("a", "b"))
 
 
 @pytest.mark.parametrize("alike", [True, False])

@@ -5,8 +5,8 @@ same seed gives the same data, and bytes read from disk are verified by checksum
 
 Every member takes `validation` (how many training samples are put aside; None = the member's default) and
 `seed`, which divides or draws the samples (`--split-seed`). A name may carry an argument after a colon:
-`folder:PATH`, `noise:3x32x32`, `cifar:100`. Members that read the user's own pictures (READS_PICTURES) also take
-`fit`, `skip_bad` and `limit`, and have `decode`, which fills the cache and yields its progress.
+`folder:PATH`, `noise:3x32x32`, `cifar:100`. Members that read the user's own pictures (READS_PICTURES) also
+take `fit`, `skip_bad` and `limit`, and have `decode`, which fills the cache and yields its progress.
 """
 
 import inspect
@@ -23,7 +23,9 @@ from vitruvius.core import plugins
 from vitruvius.core.config import Part
 from vitruvius.core.errors import UserError, VitruviusError, unknown
 from vitruvius.core.records import Progress
-from vitruvius.datasets._survey import PARTS, Fit, PictureFiles, Survey
+from vitruvius.datasets._survey import PARTS, PictureFiles
+from vitruvius.datasets._survey import Fit as Fit
+from vitruvius.datasets._survey import Survey as Survey
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,10 +35,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Split:
-    """Samples: pictures as uint8 (B, C, H, W), in memory or mapped from the cache, or float32 of any shape."""
+    """Samples: pictures as uint8 (B, C, H, W), in memory or mapped from a file, or float32 of any shape."""
 
     x: "Tensor"
     y: "Tensor | None"  # int64 (B,)
+    names: tuple[str, ...] = ()  # of the files of pictures, where there are some
 
     def __len__(self) -> int:
         return len(self.x)
@@ -119,7 +122,7 @@ class DataChoice(Part):
 
     @classmethod
     def read_older(cls, recorded: Mapping[str, Any]) -> dict[str, Any]:
-        """Older versions divided the samples by the seed of the training, and squashed pictures to 32 pixels."""
+        """Older versions divided samples by the seed of the training and squashed pictures to 32 pixels."""
         older = {"split_seed": recorded.get("seed", 0), **super().read_older(recorded)}
         if "fit" in recorded or not str(recorded.get("data", "")).startswith("folder:"):
             return older

@@ -1,9 +1,9 @@
-"""Decoded pictures on disk, shared by runs: a file of pixels that is mapped into memory, and an index beside it.
+"""Decoded pictures on disk, shared by runs: a file of pixels, mapped into memory, and an index beside it.
 
-An entry is named by the SHA-256 of what it was made from: name, size and modification time of every picture, side
-and fit. It appears in one step when it is complete. Its pixels carry a CRC-32 per chunk. The cache lies in
-$XDG_CACHE_HOME/vitruvius/pixels (else ~/.cache/vitruvius/pixels); $VITRUVIUS_CACHE_LIMIT is its size in GB (50), the
-entries that were not used for longest make room.
+An entry is named by the SHA-256 of what it was made from: name, size and modification time of every picture,
+side and fit. It appears in one step when it is complete. Its pixels carry a CRC-32 per chunk. The cache lies
+in $XDG_CACHE_HOME/vitruvius/pixels (else ~/.cache/vitruvius/pixels); $VITRUVIUS_CACHE_LIMIT is its size in GB
+(50), the entries that were not used for longest make room.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """Decode an untrusted picture: its size is checked before it is decoded, then it is fitted into a square.
 
-PNG, JPEG, WebP, GIF and TIFF (the first frame or page), BMP, and HEIC with the extra `heic`. JPEGs are decoded at
-reduced size where that is enough; transparency is laid over white, EXIF turns the picture upright.
+PNG, JPEG, WebP, GIF and TIFF (the first frame or page), BMP, and HEIC with the extra `heic`. JPEGs are
+decoded at reduced size where that is enough; transparency is laid over white, EXIF turns the picture upright.
 """
 
 import io

@@ -15,7 +15,7 @@ SIDE_LIMIT = 4096
 
 
 class Picture(NamedTuple):
-    """A picture that may lie inside a larger file: its shown name, its class ('' without labels), its place."""
+    """A picture, which may lie inside a larger file: its shown name, class ('' without labels) and place."""
 
     name: str
     kind: str

@@ -83,8 +83,8 @@ def dataset(found: Found, options: Options) -> Dataset:
     trained = {picture.kind for picture in good[0]}
     if gone := [kind for kind in classes if kind not in trained and options.limit is None]:
         raise UserError(f"{found.where}: no readable picture is left to train {_listing.some(gone)}")
-    splits = _splits(torch.from_numpy(pixels.x), good, classes)
-    mean, std = _samples.mean_std(splits[0].x)
+    train, put_aside, test = _splits(torch.from_numpy(pixels.x), good, classes)
+    mean, std = _samples.mean_std(train.x)
     about = PictureFiles(
         sizes=pixels.sizes,
         side=side,
@@ -96,7 +96,9 @@ def dataset(found: Found, options: Options) -> Dataset:
     source = f"{sum(map(len, good)):,} pictures of {len(classes) or 'unknown'} classes from {found.where}"
     return Dataset(
         f"{found.name}@{side}",
-        *splits,
+        train,
+        put_aside,
+        test,
         classes=classes,
         mean=mean,
         std=std,
@@ -140,7 +142,8 @@ def _splits(x_BCHW: Tensor, parts: Sequence[Sequence[Picture]], classes: tuple[s
     for part in parts:
         x = x_BCHW[start : start + len(part)]
         labels = [number[picture.kind] for picture in part] if classes else None
-        splits.append(Split(x, None if labels is None else torch.tensor(labels, dtype=torch.long)))
+        y = None if labels is None else torch.tensor(labels, dtype=torch.long)
+        splits.append(Split(x, y, tuple(picture.name for picture in part)))
         start += len(part)
     return splits
 

@@ -109,7 +109,8 @@ class Survey(Record):
         most, least = max(counts, key=counts.__getitem__), min(counts, key=counts.__getitem__)
         if counts[most] >= UNEQUAL * counts[least]:
             ratio = f"{counts[most]:,} of '{most}', {counts[least]:,} of '{least}'"
-            yield f"the classes are unequal ({ratio}): always answering '{most}' is right in {self.majority:.0%}"
+            always = f"always answering '{most}' is right in {self.majority:.0%}"
+            yield f"the classes are unequal ({ratio}): {always}"
         few = [name for name, count in counts.items() if count < FEW]
         if few:
             yield f"fewer than {FEW} training samples: {_some(few)}"

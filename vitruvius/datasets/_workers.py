@@ -21,7 +21,7 @@ class Target(NamedTuple):
     """The file that the pixels go to."""
 
     path: Path
-    count: int
+    pictures: int
     side: int
     fit: Fit
 
@@ -62,8 +62,16 @@ class Worker:
         self.process = self._start()
 
     def _start(self) -> "subprocess.Popen[str]":
-        path, count, side, fit = self.target
-        words = [sys.executable, "-m", "vitruvius.datasets._decoder", str(path), str(count), str(side), fit]
+        path, pictures, side, fit = self.target
+        words = [
+            sys.executable,
+            "-m",
+            "vitruvius.datasets._decoder",
+            str(path),
+            str(pictures),
+            str(side),
+            fit,
+        ]
         known = os.environ.get("PYTHONPATH")
         search = os.pathsep.join([str(PACKAGE.parent), *([known] if known else [])])
         return subprocess.Popen(

@@ -1,9 +1,9 @@
 """Pictures listed in a table: `csv:FILE`, or `csv:FILE@64`, with a column for the path and one for the label.
 
-The first line names the columns: `path` (or `file`, `filename`, `image`) and `label` (or `class`, `category`), in any
-order; other columns are ignored. Paths are relative to the folder of the file and must not lead out of it. A
-column `part` (or `split`, `set`) with train, val and test divides the pictures; else the seed does. Separators are
-commas, semicolons or tabs; the text is UTF-8.
+The first line names the columns: `path` (or `file`, `filename`, `image`) and `label` (or `class`,
+`category`), in any order; other columns are ignored. Paths are relative to the folder of the file and must
+not lead out of it. A column `part` (or `split`, `set`) with train, val and test divides the pictures; else
+the seed does. Separators are commas, semicolons or tabs; the text is UTF-8.
 """
 
 import io
@@ -38,7 +38,7 @@ def csv(
     skip_bad: bool = False,
     limit: int | None = None,
 ) -> Dataset:
-    """Load the pictures of a table (relative to `data_dir` if one is given), divided like those of a folder."""
+    """Load the pictures of a table (relative to `data_dir` if given), divided like those of a folder."""
     options = _pictures.Options(validation, seed, fit, skip_bad, limit)
     return _pictures.dataset(find(file, data_dir), options)
 

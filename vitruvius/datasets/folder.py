@@ -2,8 +2,8 @@
 
 PATH holds `train`, `val` (or `validation`) and `test` with a folder per class in each; or the folders of the
 classes, which are then divided by the seed; or pictures without labels. Classes are numbered by their sorted
-names; the folders inside a class belong to it. Without @SIDE the side is chosen by the sizes of the pictures. A
-folder whose own name ends in @NUMBER is written with a second one: `folder:pictures@2024@32`.
+names; the folders inside a class belong to it. Without @SIDE the side is chosen by the sizes of the pictures.
+A folder whose own name ends in @NUMBER is written with a second one: `folder:pictures@2024@32`.
 """
 
 from collections.abc import Iterator

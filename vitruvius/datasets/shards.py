@@ -1,10 +1,10 @@
-"""Pictures in tar files of the WebDataset layout: `shards:PATTERN`, as in `shards:data/train-*.tar`, or with @64.
+"""Pictures in tar files of the WebDataset layout: `shards:PATTERN`, as in `shards:data/train-*.tar@64`.
 
-In each tar file the members of one sample follow one another and share the name before the first dot: `0001.jpg`
-with `0001.cls`, a text that holds the number or name of the class (or `0001.json` with a field label, class or cls).
-Files whose names begin with train, val (or validation) and test are those parts; else the seed divides the samples.
-The tar files are not compressed and are not unpacked: pictures are read where they lie. Links and names that lead
-out are refused.
+In each tar file the members of one sample follow one another and share the name before the first dot:
+`0001.jpg` with `0001.cls`, a text that holds the number or name of the class (or `0001.json` with a field
+label, class or cls). Files whose names begin with train, val (or validation) and test are those parts; else
+the seed divides the samples. The tar files are not compressed and are not unpacked: pictures are read where
+they lie. Links and names that lead out are refused.
 """
 
 import glob
@@ -47,7 +47,7 @@ def shards(
     skip_bad: bool = False,
     limit: int | None = None,
 ) -> Dataset:
-    """Load the pictures of tar files (relative to `data_dir` if one is given), divided like those of a folder."""
+    """Load the pictures of tar files (relative to `data_dir` if given), divided like those of a folder."""
     options = _pictures.Options(validation, seed, fit, skip_bad, limit)
     return _pictures.dataset(find(pattern, data_dir), options)
 
@@ -58,7 +58,7 @@ def decode(pattern: str, *, data_dir: str | None = None, **options: Any) -> Iter
 
 
 def find(pattern: str, data_dir: str | None = None) -> Found:
-    """List the pictures of all tar files that a pattern names: *, ? and {000..015} stand for parts of names."""
+    """List the pictures of the tar files that a pattern with *, ? and {000..015} names."""
     name, side = _listing.split_side(pattern, "shards")
     root = _paths.expand_home(data_dir or ".").resolve()
     paths = _matching(str(root / _paths.expand_home(name)))

@@ -69,9 +69,9 @@ def choose(facts: Facts, batch: int = 32) -> Choice:
     epochs = min(MOST_EPOCHS, max(FEWEST_EPOCHS, math.ceil(IMAGES_SEEN / max(1, facts.images))))
     steps = epochs * math.ceil(facts.images / batch)
     warmup = min(LONGEST_WARMUP, math.ceil(WARMUP_FRACTION * steps))
+    grid = facts.side // arch["patch"]
     reasons = (
-        f"patch {arch['patch']} cuts {facts.side} pixels into {facts.side // arch['patch']} x "
-        f"{facts.side // arch['patch']} patches",
+        f"patch {arch['patch']} cuts {facts.side} pixels into {grid} x {grid} patches",
         f"width {arch['width']} and depth {arch['depth']} for {facts.images:,} training images",
         _augmentation(facts, shift, crop, flip),
         f"{epochs} epochs with a warm-up of {warmup:,} of {steps:,} steps",
@@ -86,9 +86,9 @@ AUGMENTATION = ("shift", "crop", "flip")
 def completed(settings: S, facts: Facts) -> tuple[S, tuple[str, ...]]:
     """Return the settings with what the data decide, and the reasons.
 
-    For the user's own pictures these are the network, unless `arch` or `init` names one, and the augmentation,
-    epochs and warm-up that are left out; with `init` the augmentation alone. `--arch auto` on other data decides
-    the network.
+    For the user's own pictures these are the network, unless `arch` or `init` names one, and the
+    augmentation, epochs and warm-up that are left out; with `init` the augmentation alone. `--arch auto` on
+    other data decides the network.
     """
     choice = choose(facts, settings.batch)
     if not datasets.own_pictures(settings.data):

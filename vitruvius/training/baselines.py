@@ -1,8 +1,8 @@
-r"""Baselines: a linear probe and nearest neighbours on the pixels of the same split, which a network must beat.
+r"""Baselines that a network must beat: a linear probe and nearest neighbours on the pixels of the same split.
 
-Cheap by counts: at most 10,000 training and 2,000 other images, averaged to at most 32 pixels a side. The probe
-minimises $-\frac1n\sum_i\log p_{i,y_i} + \frac\lambda2\lVert W\rVert_F^2$. Nothing here draws from torch's random
-numbers. Shapes: n samples, d pixels, K classes, C channels, H and W the image's sides.
+Cheap by counts: at most 10,000 training and 2,000 other images, averaged to at most 32 pixels a side. The
+probe minimises $-\frac1n\sum_i\log p_{i,y_i} + \frac\lambda2\lVert W\rVert_F^2$. Nothing here draws from
+torch's random numbers. Shapes: n samples, d pixels, K classes, C channels, H and W the image's sides.
 """
 
 import math

@@ -40,7 +40,7 @@ S = TypeVar("S", bound=ClassifierSettings)
 
 @dataclass(frozen=True)
 class Prepared(Generic[S]):
-    """A training that can begin: its settings with what the data decide, data, network, what is to be beaten."""
+    """A training that can begin: settings with what the data decide, data, network, what it has to beat."""
 
     settings: S
     data: Dataset

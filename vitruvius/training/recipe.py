@@ -69,7 +69,7 @@ class Augment(Part):
 
     group: ClassVar[str] = "augmentation"
     shift: Shift = 0
-    """Random shifts in each direction, zeros moving in: up to this fraction of the side, or pixels from 1 on."""
+    """Random shifts in each direction, zeros moving in: a fraction of the side, or pixels from 1 on."""
     crop: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Random square crops of 1 - crop to 1 of the side, scaled back."""
     flip: bool = False

@@ -104,7 +104,7 @@ class Baselines(records.Record):
     side: int
     """Side to which the images were averaged."""
     mirrored: bool | None = None
-    """Whether the better of them recognises mirror images of the validation images as well; None: not known."""
+    """Whether the better of them recognises mirrored validation images as well; None: not known."""
 
     def best(self, part: str) -> Baseline | None:
         """Return the best on `val` or `test` images, None if there is no accuracy on these."""
