@@ -86,16 +86,15 @@ AUGMENTATION = ("shift", "crop", "flip")
 def completed(settings: S, facts: Facts) -> tuple[S, tuple[str, ...]]:
     """Return the settings with what the data decide, and the reasons.
 
-    For the user's own pictures these are the network, unless `arch` or `init` names one, and the
-    augmentation, epochs and warm-up that are left out; with `init` the augmentation alone. `--arch auto` on
-    other data decides the network.
+    For the user's own pictures these are the network, augmentation, epochs and warm-up that are left out;
+    with `init` epochs and warm-up stay as they are. `--arch auto` on other data decides the network.
     """
     choice = choose(facts, settings.batch)
     if not datasets.own_pictures(settings.data):
         return settings, choice.reasons[:2] if settings.arch == "auto" else ()
     open_fields = {**choice.settings(), "arch": "auto"}
     if settings.init:
-        open_fields = {name: value for name, value in open_fields.items() if name in AUGMENTATION}
+        open_fields = {name: value for name, value in open_fields.items() if name in (*AUGMENTATION, "arch")}
     chosen = {name: value for name, value in open_fields.items() if name not in settings.model_fields_set}
     done = settings.model_copy(update=chosen)
     network = choice.reasons[:2] if done.arch == "auto" else ()

@@ -137,18 +137,24 @@ def job(settings: ClassifierSettings, data: Dataset, arch: Arch, where: torch.de
 
 
 def finish(
-    folder: RunFolder, settings: ClassifierSettings, data: Dataset, arch: Arch, job: Job, **more: Any
+    folder: RunFolder,
+    settings: ClassifierSettings,
+    data: Dataset,
+    arch: Arch,
+    job: Job,
+    known: Baselines | None = None,
+    **more: Any,
 ) -> Result:
     """Test the best weights of a run that has ended; write model.json, the result and the report.
 
-    `more` are the fields of the result that the training itself does not know.
+    `known` are baselines that were measured in this start, `more` are the fields of the result that the training itself does not know.
     """
     files.write_json(folder.path("model.json"), {"arch": arch.model_dump(mode="json"), **data.labels})
     readings, cursor = evaluate.read_test(folder, job, data), job.cursor
     finished = cursor.epoch >= settings.epochs
     test = readings.of(files.sha256(folder.path("model.safetensors"))) if finished else None
     accuracy = cursor.best_score if len(data.validation) and cursor.best_epoch else None
-    known = _baselines(folder, data, test is not None)
+    known = _baselines(folder, data, known, test is not None)
     if known and finished:
         reached = test.accuracy if test else accuracy
         more |= {"against_baselines": _comparison(folder, settings, data, known, reached)}
@@ -177,9 +183,9 @@ def finish(
     return result
 
 
-def _baselines(folder: RunFolder, data: Dataset, tested: bool) -> Baselines | None:
+def _baselines(folder: RunFolder, data: Dataset, known: Baselines | None, tested: bool) -> Baselines | None:
     """Return the baselines that the folder keeps; add the test images once the network has been tested."""
-    known = baselines.read(folder) or baselines.measure(data)
+    known = baselines.read(folder) or known or baselines.measure(data)
     if known is None:
         return None
     if tested and known.best("test") is None:

@@ -47,7 +47,7 @@ class Watched(records.Record):
 
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Train, evaluate on the test images, write the run folder."""
-    from vitruvius.training import baselines, classifier, device, distributed, session
+    from vitruvius.training import classifier, device, distributed, session
 
     where = device.choose_device(config.device)
     # What cannot be trained is refused before there is a run folder.
@@ -73,8 +73,6 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         config = config.model_copy(update={"compile": _compile(config, macs, folder), "precision": precision})
         if distributed.rank() == 0:
             folder.write_config(config)
-            if prepared.baselines:
-                baselines.keep(folder, prepared.baselines)
         job = classifier.job(config, data, arch, where)
         job.stop = stop
         machine = device.fingerprint(threads, distributed.world_size())
@@ -91,7 +89,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         if distributed.rank() == 0:
             inexact = environment.get("inexact", False)
             more = {"inexact": inexact, "findings": findings, "chosen": prepared.chosen}
-            result = classifier.finish(folder, config, data, arch, job, **more)
+            result = classifier.finish(folder, config, data, arch, job, known=prepared.baselines, **more)
             folder.seal(environment)
             yield result
 
