@@ -1,5 +1,22 @@
 """Tests use one thread: their networks are tiny, and two threads on a busy machine are ten times slower."""
 
 import os
+from pathlib import Path
+
+import pytest
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported, and for every process a test starts
+
+
+@pytest.fixture(scope="session")
+def price_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for the price lists of tests."""
+    return tmp_path_factory.mktemp("prices")
+
+
+@pytest.fixture(autouse=True)
+def _without_prices_of_the_user(price_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test sees a price list that the user, or another test, has calibrated."""
+    path = price_folder / "machine.json"
+    path.unlink(missing_ok=True)
+    monkeypatch.setattr("vitruvius.measuring.prices.location", lambda: path)

@@ -20,7 +20,6 @@ SMALL = ["--set", "depth=1", "width=16", "heads=2", "head_dim=8", "mlp=16", "--e
 
 
 def test_the_service_of_the_document_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("onnxruntime")
     monkeypatch.chdir(tmp_path)
     random = np.random.default_rng(0)
     for index in range(40):

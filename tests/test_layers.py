@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "training": BELOW_SUBJECTS,
     "inspecting": BELOW_SUBJECTS,
     "doctor": BELOW_SUBJECTS,
-    "ranking": BELOW_SUBJECTS | {"training"},
+    "ranking": BELOW_SUBJECTS | {"training", "measuring"},
     "pretraining": BELOW_SUBJECTS | {"training"},
     "exporting": BELOW_SUBJECTS | {"training"},
     "measuring": BELOW_SUBJECTS | {"training", "exporting"},

@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from vitruvius import datasets
+from vitruvius.core import cache
 from vitruvius.core.errors import UserError
-from vitruvius.datasets import DataChoice, Dataset, _cache, _paths, _pictures, _workers
+from vitruvius.datasets import DataChoice, Dataset, _cache, _pictures, _workers
 
 Picture = Callable[..., None]
 
@@ -43,7 +44,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def entries() -> list[Path]:
-    return sorted(_paths.cache("pixels").glob("*.pixels"))
+    return sorted(cache.folder("pixels").glob("*.pixels"))
 
 
 def same(one: Dataset, other: Dataset) -> bool:
@@ -158,10 +159,10 @@ def test_what_was_not_used_for_longest_makes_room(
     sides = [photos.model_copy(update={"fit": fit}) for fit in ("crop", "pad", "squash")]
     for age, choice in enumerate(sides[:2]):
         choice.load()
-        for path in _paths.cache("pixels").glob("*.json"):
+        for path in cache.folder("pixels").glob("*.json"):
             if path.stat().st_mtime > 100:
                 os.utime(path, (age, age))
-    oldest = min(_paths.cache("pixels").glob("*.json"), key=lambda path: path.stat().st_mtime)
+    oldest = min(cache.folder("pixels").glob("*.json"), key=lambda path: path.stat().st_mtime)
     sides[2].load()
     assert len(entries()) == 2
     assert not oldest.exists()
@@ -194,7 +195,7 @@ def test_without_a_cache_everything_is_decoded_into_memory(
 
 
 def test_what_an_interrupted_start_has_left_is_removed(photos: DataChoice, here: list[int]) -> None:
-    folder = _paths.cache("pixels")
+    folder = cache.folder("pixels")
     folder.mkdir(parents=True)
     (folder / "old.part").write_bytes(b"x")
     work = photos.decode()

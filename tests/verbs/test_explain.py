@@ -171,6 +171,7 @@ def test_one_proof_that_fails_among_all_lessons_makes_the_exit_code_1(
 @pytest.mark.parametrize(
     ("name", "sign"), [("a.md", "![Optimal plan"), ("a.tex", r"\includegraphics"), ("a.html", "<svg")]
 )
+@pytest.mark.usefixtures("pictures")
 def test_a_file_has_its_pictures_beside_it(
     name: str, sign: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

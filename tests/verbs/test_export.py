@@ -95,7 +95,6 @@ def test_another_normalisation_is_taken_from_the_checkpoint(root: Path, tmp_path
 def test_onnx_in_one_file_with_names_and_preprocessing(
     root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("onnxruntime")
     assert export(root, tmp_path / "model") == 0
     result = json.loads(capsys.readouterr().out)
     assert sorted(path.name for path in (tmp_path / "model").iterdir()) == [
@@ -121,7 +120,8 @@ def test_onnx_in_one_file_with_names_and_preprocessing(
 def test_int8_is_calibrated_and_judged_by_its_accuracy(
     root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    onnx = pytest.importorskip("onnx")
+    import onnx
+
     assert export(root, tmp_path / "model", "--precision", "int8", "--batch", "3") == 0
     result = json.loads(capsys.readouterr().out)
     assert result["verification"]["largest_difference"] > 0

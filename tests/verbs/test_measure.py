@@ -10,6 +10,7 @@ import pytest
 from vitruvius.arch.arch import Arch
 from vitruvius.cli import main
 from vitruvius.core import files
+from vitruvius.measuring import calibrate, prices
 from vitruvius.verbs import measure
 
 SIZES = {"depth": 1, "width": 8, "heads": 2, "mlp": 8}
@@ -27,6 +28,7 @@ def run(tmp_path: Path, *words: str) -> int:
 
 
 @pytest.mark.parametrize("load", [0.1, 3.0])
+@pytest.mark.usefixtures("pictures")
 def test_a_measurement_is_written_with_the_machine_and_its_load(
     tmp_path: Path, table: str, load: float, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
@@ -59,7 +61,6 @@ def test_a_run_is_measured_by_its_name(tmp_path: Path, capsys: Any) -> None:
 
 
 def test_onnx_stands_beside_torch(tmp_path: Path, table: str, capsys: Any) -> None:
-    pytest.importorskip("onnxruntime")
     files.write_json(Path(table), {**SIZES, "kernel": "softmax"})
     assert run(tmp_path, table, "--batch", "2", "--runtime", "torch,onnx", "--json") == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
@@ -69,7 +70,6 @@ def test_onnx_stands_beside_torch(tmp_path: Path, table: str, capsys: Any) -> No
 def test_a_network_that_cannot_be_converted_gives_exit_code_1(
     tmp_path: Path, table: str, capsys: Any
 ) -> None:
-    pytest.importorskip("onnxruntime")
     files.write_json(Path(table), {**SIZES, "kernel": "linear"})
     assert run(tmp_path, table, "--batch", "2", "--runtime", "onnx") == 1
     assert "torch cannot convert a network with the kernel linear" in capsys.readouterr().out
@@ -85,6 +85,9 @@ def test_a_network_that_cannot_be_converted_gives_exit_code_1(
         (["mnist", "--runtime", "onnx", "--training"], "onnxruntime does not train"),
         (["mnist", "--runtime", "onnx", "--device", "cuda"], "onnx is measured on the CPU"),
         (["large.json"], "large: a network of"),
+        (["mnist", "--calibrate"], "--calibrate: times networks of its own; leave out mnist"),
+        (["--calibrate", "--training"], "prices are those of inference"),
+        (["--calibrate", "--runtime", "onnx"], "prices are those of torch; leave out --runtime onnx"),
     ],
 )
 def test_bad_input_is_refused_before_there_is_a_folder(
@@ -95,3 +98,18 @@ def test_bad_input_is_refused_before_there_is_a_folder(
     assert run(tmp_path, *words) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "runs").exists()
+
+
+def test_calibration_stores_prices_that_predict_on_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    few = calibrate.networks()[:4]
+    monkeypatch.setattr(calibrate, "networks", lambda: few)
+    assert run(tmp_path, "--calibrate", "--batch", "1,2", "--json") == 0
+    captured = capsys.readouterr()
+    result = json.loads(captured.out)
+    assert result["prices"]["networks"] == 4
+    assert result["prices"]["threads"] == result["machine"]["threads"]
+    assert prices.prediction_error() == result["prices"]["error"]
+    assert (prices.predicted_ms(Arch(**SIZES)) or 0) > 0
+    assert str(prices.location()) in captured.err

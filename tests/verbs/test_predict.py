@@ -60,6 +60,7 @@ def predict(root: Path, *words: str) -> int:
     return main(["predict", *words, "--runs", str(root)])
 
 
+@pytest.mark.usefixtures("pictures")
 def test_classes_come_with_probabilities_and_pictures(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     images = [str(root / "left.png"), str(root / "right.png")]
     assert predict(root, "halves", *images, "--overlay", "--name", "p", "--json") == 0

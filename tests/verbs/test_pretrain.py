@@ -84,6 +84,7 @@ def killing(*words: str) -> dict[str, Any]:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.usefixtures("pictures")
 def test_a_grid_leaves_everything_a_person_looks_for(
     tmp_path: Path, vectors: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -242,6 +243,7 @@ def test_one_class_leaves_the_probe_out_too(
     assert "100 validation samples are of fewer than two classes" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("pictures")
 def test_an_mlp_on_images_draws_reconstructions_that_look_like_them(tmp_path: Path) -> None:
     words = [
         "--data",

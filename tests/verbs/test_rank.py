@@ -328,6 +328,7 @@ def pictured(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.usefixtures("pictures")
 def test_the_run_folder_holds_what_people_look_at(pictured: Path) -> None:
     write(NETS, [0.5 + 0.01 * index for index in range(10)], **{"../odd acc": [0.3] * 10})
     ranked(seeds=1, batch=2)

@@ -57,6 +57,7 @@ def killing(*words: str, timeout: int = 600) -> dict[str, Any]:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.usefixtures("pictures")
 def test_a_run_leaves_everything_a_person_looks_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -292,7 +293,8 @@ def test_a_start_from_another_run_takes_its_weights(tmp_path: Path) -> None:
     assert all(torch.allclose(first[name], second[name]) for name in first)
 
 
-def test_two_processes_train_as_one(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_two_processes_of_torchrun_train_as_one(tmp_path: Path) -> None:
     """20 steps in float64, batches of 16 with 6 left over, shared by two processes."""
     words = [*PLAIN, "--set", "dropout=0", "--epochs", "4", "--precision", "float64", "--quiet"]
     assert train(tmp_path, *words, "--name", "one") == 0
@@ -324,8 +326,8 @@ def test_a_tiny_vit_learns_a_slice_of_mnist(tmp_path: Path, capsys: pytest.Captu
         "import dataclasses\nfrom vitruvius import datasets\n"
         "def cut(part, count):\n    return datasets.Split(part.x[:count], part.y[:count])\n"
         "def slice(**options):\n    data = datasets.get('mnist')\n"
-        "    return dataclasses.replace(data, name='mnist (slice)', train=cut(data.train, 5000),\n"
-        "        validation=cut(data.validation, 500), test=cut(data.test, 1000))\n"
+        "    return dataclasses.replace(data, name='mnist (slice)', train=cut(data.train, 2000),\n"
+        "        validation=cut(data.validation, 200), test=cut(data.test, 500))\n"
     )
     words = [
         "--data",
@@ -342,7 +344,7 @@ def test_a_tiny_vit_learns_a_slice_of_mnist(tmp_path: Path, capsys: pytest.Captu
         "--batch",
         "32",
         "--warmup",
-        "100",
+        "40",
         "--lr",
         "0.002",
         "--shift",
@@ -351,7 +353,7 @@ def test_a_tiny_vit_learns_a_slice_of_mnist(tmp_path: Path, capsys: pytest.Captu
         "1",
     ]
     assert train(tmp_path, *words, "--json") == 0
-    assert json.loads(capsys.readouterr().out)["test_accuracy"] >= 0.90
+    assert json.loads(capsys.readouterr().out)["test_accuracy"] >= 0.80
 
 
 def digest(root: Path, name: str) -> str:

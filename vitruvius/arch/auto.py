@@ -1,6 +1,6 @@
 """The rules of `--arch auto`: image side, patch and network by the sizes and the number of the images.
 
-Pure functions of counts, without torch: the same data get the same network everywhere. docs/recipes.md says
+Pure functions of counts, without torch: the same data get the same network everywhere. docs/images.md says
 why.
 """
 

@@ -13,7 +13,7 @@ HEALTHY = SICK.replace(".detach()", "")
 def detached_loss(trace: Trace) -> Findings:
     """Parameters of an optimiser whose modules ran with gradients and that no backward pass reaches."""
     seen = [event for event, _ in trace.graphs()]
-    stepped = {key for event in trace.of(Step) for key in event.parameters}
+    stepped = dict.fromkeys(key for event in trace.of(Step) for key in event.parameters)
     cut = [trace.parameters[key] for key in stepped if trace.parameters[key].trainable]
     cut = [known for known in cut if known.ran and not known.reached]
     whole = [event for event in seen if event.is_leaf]

@@ -29,8 +29,8 @@ compdef _vitruvius vitruvius
 """,
     "fish": """\
 function _vitruvius
-    set -l typed (string join " " -- (commandline -opc)[2..-1])" "
-    switch "$typed"
+    set -l words (commandline -opc)[2..-1]
+    switch "$words "
 {cases}
     end
 end

@@ -21,11 +21,11 @@ import PIL
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
-from vitruvius.core import files
+from vitruvius.core import cache, files
 from vitruvius.core.config import Strict
 from vitruvius.core.errors import UserError, WorkFailed, reason
 from vitruvius.core.records import Progress
-from vitruvius.datasets import _decoder, _paths, _workers
+from vitruvius.datasets import _decoder, _workers
 from vitruvius.datasets._decoder import Outcome, Place
 from vitruvius.datasets._listing import Picture
 from vitruvius.datasets._survey import Fit, Sizes, sizes_of
@@ -65,7 +65,7 @@ def entry(
     pictures: Sequence[Picture], side: int, fit: Fit, label: str
 ) -> Generator[Progress, None, tuple[Index, NDArray[np.uint8]]]:
     """Return the pixels of these pictures, in their order; decode them first if no entry holds them."""
-    folder = _paths.cache("pixels")
+    folder = cache.folder("pixels")
     path = folder / f"{key(pictures, side, fit)}.pixels"
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -8,6 +8,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from vitruvius.core import cache as core_cache
 from vitruvius.core.errors import UserError
 
 Names = Sequence[str]
@@ -25,7 +26,7 @@ def expand_home(path: str) -> Path:
 
 def cache(name: str) -> Path:
     """Return the folder for the downloads of a data set."""
-    return expand_home(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "vitruvius" / name
+    return core_cache.folder(name)
 
 
 def folders(name: str, subfolders: Names, known: Names = (), data_dir: str | None = None) -> list[Path]:

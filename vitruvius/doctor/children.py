@@ -26,7 +26,7 @@ LONGEST = 60.0  # seconds that rank 0 waits for the results of the others
 
 
 @dataclass(frozen=True)
-class Watched:
+class WatchedProcess:
     """What a child process runs instead of its `run`."""
 
     run: Callable[[], Any]
@@ -51,7 +51,7 @@ def watched(folder: str, steps: int | None) -> Iterator[None]:
     def start(process: BaseProcess) -> None:
         target = getattr(process, "_target", None)
         if not str(getattr(target, "__module__", "")).startswith(UNWATCHED):
-            process.run = Watched(process.run, folder, steps)  # type: ignore[method-assign]
+            process.run = WatchedProcess(process.run, folder, steps)  # type: ignore[method-assign]
         try:
             original(process)
         finally:

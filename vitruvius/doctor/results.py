@@ -110,3 +110,12 @@ class Result(records.Result):
             yield Text(text=f"{count}, {self.steps} steps", style="note")
         for skipped in self.skipped if self.checked else ():
             yield Text(text=f"not checked: {skipped.check}: {skipped.why}", style="note")
+
+
+class Watched(records.Record):
+    """How many checks looked at a training of ours (`train --doctor`)."""
+
+    result: Result
+
+    def view(self) -> Iterable[Block]:
+        return self.result.summary()

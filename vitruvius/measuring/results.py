@@ -8,6 +8,7 @@ from typing import Any
 from vitruvius.core import records
 from vitruvius.core.blocks import Block, Table, Text
 from vitruvius.core.config import Strict
+from vitruvius.measuring.prices import PriceList
 
 MIB = 2**20
 
@@ -55,6 +56,8 @@ class Result(records.Result):
     training: bool
     repeats: int
     machine: Machine
+    prices: PriceList | None = None
+    """The price list that was fitted, if that was asked for."""
     run: str
 
     @property
@@ -63,6 +66,8 @@ class Result(records.Result):
         return int(any(row.failed for row in self.rows))
 
     def view(self) -> Iterable[Block]:
+        if self.prices:
+            yield Text(text=_fitted(self.prices), style="good")
         what = "a training step" if self.training else "inference"
         between = "smallest to largest call" if self.machine.is_busy else "5th to 95th percentile"
         yield Table(
@@ -117,6 +122,13 @@ def _quantile(ordered: list[float], fraction: float) -> float:
     below = int(place)
     above = min(below + 1, len(ordered) - 1)
     return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+
+
+def _fitted(prices: PriceList) -> str:
+    """Say what the price list is worth."""
+    median = f"within {prices.error:.1%} (median of {prices.networks} left out in turn)".replace("%", " %")
+    text = f"price list of this machine ({prices.device}, {prices.threads} threads): predicts the time of a "
+    return f"{text}network that it has not seen {median}; rank, search and list presets use it"
 
 
 def _cells(row: Row) -> tuple[str | int | float | None, ...]:

@@ -27,6 +27,8 @@ class MeasureSettings(Threads):
     """Where to compute; auto: a GPU where there is one."""
     training: bool = False
     """Measure a training step (forward, backward, AdamW) instead of inference."""
+    calibrate: bool = False
+    """Time 30 small networks and fit this machine's price list, from which milliseconds are predicted."""
     repeats: Annotated[int, Field(ge=1, le=100_000)] = 30
     """Timed calls of each network, in random order among the others."""
     seed: Seed = 0
@@ -44,9 +46,20 @@ class MeasureSettings(Threads):
         for name in self.runtime:
             if name not in RUNTIMES:
                 raise unknown("runtime", name, RUNTIMES)
+        if self.calibrate:
+            self._refuse_what_calibration_cannot()
         if not self.runtime or not self.networks:
             raise UserError("nothing to measure: name at least one network and one runtime")
         if "onnx" in self.runtime and self.training:
             raise UserError("--training: onnxruntime does not train; choose --runtime torch,compiled")
         if "onnx" in self.runtime and self.device in ("cuda", "mps"):
             raise UserError(f"--device {self.device}: onnx is measured on the CPU; leave it out")
+
+    def _refuse_what_calibration_cannot(self) -> None:
+        if "networks" in self.model_fields_set:
+            raise UserError(f"--calibrate: times networks of its own; leave out {', '.join(self.networks)}")
+        if self.runtime != ("torch",):
+            given = ",".join(self.runtime)
+            raise UserError(f"--calibrate: prices are those of torch; leave out --runtime {given}")
+        if self.training:
+            raise UserError("--calibrate: prices are those of inference; leave out --training")

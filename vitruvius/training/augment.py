@@ -47,15 +47,16 @@ def apply(x_BCHW: Tensor, sample_B: Tensor, draws: Draws, augment: Augment) -> T
 def _shifted(x_BCHW: Tensor, start_B2: Tensor, margin: int) -> Tensor:
     B, C, H, W = x_BCHW.shape
     wide_BHWC = pad(x_BCHW, (margin,) * 4).permute(0, 2, 3, 1)
-    row_BH, column_BW = start_B2[:, :1] + torch.arange(H), start_B2[:, 1:] + torch.arange(W)
-    moved_BHWC = wide_BHWC[torch.arange(B)[:, None, None], row_BH[:, :, None], column_BW[:, None, :]]
+    image_B, row_H, column_W = (torch.arange(count, device=x_BCHW.device) for count in (B, H, W))
+    row_BH, column_BW = start_B2[:, :1] + row_H, start_B2[:, 1:] + column_W
+    moved_BHWC = wide_BHWC[image_B[:, None, None], row_BH[:, :, None], column_BW[:, None, :]]
     return moved_BHWC.permute(0, 3, 1, 2)
 
 
 def _cropped(x_BCHW: Tensor, draw_B3: Tensor, crop: float) -> Tensor:
     side_B = 1 - crop * draw_B3[:, 0]
     free_B2 = (1 - side_B)[:, None] * (2 * draw_B3[:, 1:] - 1)  # range of the centre, in -1..1
-    theta_B23 = torch.zeros(len(x_BCHW), 2, 3)
+    theta_B23 = torch.zeros(len(x_BCHW), 2, 3, device=x_BCHW.device)
     theta_B23[:, 0, 0] = theta_B23[:, 1, 1] = side_B
     theta_B23[:, :, 2] = free_B2.flip(1)
     grid = affine_grid(theta_B23, list(x_BCHW.shape), align_corners=False)

@@ -1,6 +1,6 @@
 """What the data decide about a training: network, augmentation, epochs and warm-up, by rules. No torch.
 
-The rules are pure functions of counts; docs/recipes.md states them and why. `choose` is used by `--arch auto`
+The rules are pure functions of counts; docs/images.md states them and why. `choose` is used by `--arch auto`
 and by `--recipe auto`.
 """
 
@@ -95,7 +95,8 @@ def completed(settings: S, facts: Facts) -> tuple[S, tuple[str, ...]]:
     open_fields = {**choice.settings(), "arch": "auto"}
     if settings.init:
         open_fields = {name: value for name, value in open_fields.items() if name in (*AUGMENTATION, "arch")}
-    chosen = {name: value for name, value in open_fields.items() if name not in settings.model_fields_set}
+    given = settings.model_fields_set | ({"epochs"} if "steps" in settings.model_fields_set else set())
+    chosen = {name: value for name, value in open_fields.items() if name not in given}
     done = settings.model_copy(update=chosen)
     network = choice.reasons[:2] if done.arch == "auto" else ()
     augmentation = choice.reasons[2:3] if all(name in chosen for name in AUGMENTATION) else ()

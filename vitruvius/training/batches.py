@@ -1,6 +1,11 @@
-"""Batches of a split held in memory: order, normalisation, augmentation. There are no loader processes."""
+"""Batches of a split held in memory: order, normalisation, augmentation. There are no loader processes.
 
-from dataclasses import dataclass, field
+On a GPU, images that fit stay there as bytes (`placed`); others are copied from pinned memory, one batch
+ahead.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -9,7 +14,7 @@ from torch import Tensor
 from vitruvius.core.errors import UserError
 from vitruvius.datasets import Dataset, Split
 from vitruvius.objectives import Batch
-from vitruvius.training import augment, seeds
+from vitruvius.training import augment, memory, seeds
 from vitruvius.training.recipe import Augment
 
 
@@ -25,6 +30,8 @@ class Batches:
     augment: Augment = Augment()
     dtype: torch.dtype = torch.float32
     device: torch.device = torch.device("cpu")
+    ahead: dict[bytes, tuple[Tensor, Tensor | None]] = field(default_factory=dict, compare=False)
+    """Copies to the device that `prefetch` has begun, by the indices of their samples."""
 
     def __len__(self) -> int:
         return len(self.x)
@@ -35,12 +42,52 @@ class Batches:
 
     def batch(self, sample_B: Tensor, epoch: int | None = None) -> Batch:
         """Return these samples normalised and, if an epoch is given, augmented as in that epoch."""
-        x = self.x[sample_B]
+        copied = self.ahead.pop(_key(sample_B), None) if self.ahead else None
+        x, y = copied or self._taken(sample_B)
         if self.augment.augments and epoch is not None:
             draws = augment.draw(self.seed, epoch, len(self), self.augment)
-            x = augment.apply(x, sample_B, draws, self.augment)
-        y = None if self.y is None else self.y[sample_B].to(self.device)
+            if x.device.type == "cpu":
+                x = augment.apply(x, sample_B, draws, self.augment)
+            else:
+                theirs = augment.Draws(*(part[sample_B].to(x.device, non_blocking=True) for part in draws))
+                x = augment.apply(x, torch.arange(len(x), device=x.device), theirs, self.augment)
         return Batch(self.normalised(x), y)
+
+    def placed(self) -> "Batches":
+        """Return the same batches with their tensors on the device; images only if they fit there."""
+        if self.device.type == "cpu":
+            return self
+        scaled = replace(self, mean=self.mean.to(self.device), std=self.std.to(self.device), ahead={})
+        if not memory.fits_data(self.x.nbytes, self.device):
+            return scaled
+        return replace(scaled, x=self.x.to(self.device), y=None if self.y is None else self.y.to(self.device))
+
+    @property
+    def is_copied(self) -> bool:
+        """Whether every batch is copied to a GPU, which should begin one batch ahead."""
+        return self.device.type == "cuda" and self.x.device.type != "cuda"
+
+    def prefetch(self, parts: Iterable[Tensor]) -> None:
+        """Begin to copy these samples to the device, so that it does not wait for them in the next step."""
+        computing, copying = torch.cuda.current_stream(self.device), torch.cuda.Stream(self.device)
+        self.ahead.clear()
+        with torch.cuda.stream(copying):
+            self.ahead.update({_key(sample_B): self._taken(sample_B) for sample_B in parts})
+        computing.wait_stream(copying)
+        for values in (value for pair in self.ahead.values() for value in pair if value is not None):
+            values.record_stream(computing)  # their memory is not used again before the step has read them
+
+    def _taken(self, sample_B: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Return samples and labels on the device: selected there, or copied there as bytes."""
+        return self._chosen(self.x, sample_B), None if self.y is None else self._chosen(self.y, sample_B)
+
+    def _chosen(self, values: Tensor, sample_B: Tensor) -> Tensor:
+        if values.device.type == self.device.type:
+            return values[sample_B.to(values.device, non_blocking=True)]
+        chosen = values[sample_B]
+        # Only from pinned memory is a copy made while the host goes on.
+        chosen = chosen.pin_memory() if self.device.type == "cuda" else chosen
+        return chosen.to(self.device, non_blocking=True)
 
     def normalised(self, x: Tensor) -> Tensor:
         """Scale bytes to 0..1, subtract the mean, divide by the standard deviation; leave floats alone."""
@@ -48,6 +95,10 @@ class Batches:
         if self.x.dtype == torch.uint8:
             x = (x / 255 - self.mean.to(x)) / self.std.to(x)
         return x
+
+
+def _key(sample_B: Tensor) -> bytes:
+    return sample_B.numpy().tobytes()
 
 
 def batches_of(data: Dataset, split: Split, **options: Any) -> Batches:

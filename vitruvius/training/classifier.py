@@ -27,11 +27,12 @@ from vitruvius.training import (
     distributed,
     evaluate,
     init,
+    memory,
     report,
     results,
 )
 from vitruvius.training.batches import batches_of, require_classes
-from vitruvius.training.loop import Job, Measure
+from vitruvius.training.loop import EVALUATION_BATCH, Job, Measure
 from vitruvius.training.recipe import Augment, ClassifierSettings
 from vitruvius.training.results import Baselines, Result
 
@@ -62,14 +63,15 @@ def prepare(settings: S, is_new: bool = True) -> Prepared[S]:
     if settings.init:
         data = init.normalised_like(data, settings.init)
     if not is_new:
-        return Prepared(settings, data, _network(settings, data))
-    known = baselines.measure(data)
+        _, chosen = auto.completed(settings, _facts(data, None))
+        return Prepared(settings, data, _network(settings, data), chosen=chosen)
+    known = baselines.measure(data) if distributed.rank() == 0 else None
     settings, chosen = auto.completed(settings, _facts(data, known))
     return Prepared(settings, data, _network(settings, data), known, chosen)
 
 
 def _network(settings: ClassifierSettings, data: Dataset) -> Arch:
-    arch = settings.resolve(data, batch=-(-settings.batch // settings.accumulate))
+    arch = settings.resolve(data)
     if settings.init:
         init.refuse_misfit(settings.init, arch)
     return arch
@@ -77,10 +79,44 @@ def _network(settings: ClassifierSettings, data: Dataset) -> Arch:
 
 def _facts(data: Dataset, known: Baselines | None) -> auto.Facts:
     mirrored = known.mirrored if known else None
-    channels, side = (*data.shape, 1)[0], data.shape[-1]
     return auto.Facts(
-        images=len(data.train), classes=len(data.classes), side=side, channels=channels, mirrored=mirrored
+        images=len(data.train),
+        classes=len(data.classes),
+        side=data.shape[-1],
+        channels=data.shape[0],
+        mirrored=mirrored,
     )
+
+
+def decided(settings: S, data: Dataset, arch: Arch, alone: bool = False) -> S:
+    """Return the settings with every 'auto' decided; `alone`: in one process, not compiled.
+
+    Refuses what does not fit into the memory of the device that was chosen.
+    """
+    where = device.choose_device(settings.device)
+    precision = device.choose_precision(settings.precision, where)
+    work = cost.cost(arch).macs * settings.batch * settings.total_steps(len(data.train))
+    recomputes = settings.compile == "auto" and settings.save_memory  # a compiler decides itself what to keep
+    pays = device.should_compile(settings.compile, work, settings.time_limit)
+    compiles = pays and not alone and not recomputes
+    workers = _workers(settings, arch, work, where, alone)
+    processes = max(workers, distributed.world_size())
+    part = -(-settings.batch // (settings.accumulate * processes))
+    memory.refuse_if_too_big(arch, part, where, precision, settings.save_memory, processes)
+    found = {"device": where.type, "precision": precision, "compile": "on" if compiles else "off"}
+    return settings.model_copy(update={**found, "workers": workers})
+
+
+def _workers(settings: ClassifierSettings, arch: Arch, work: int, where: torch.device, alone: bool) -> int:
+    """Return the number of processes that `train` starts itself; refuse more than one where it may not."""
+    started = distributed.world_size()
+    if settings.workers > 1 and (alone or started not in (1, settings.workers)):
+        who = "the doctor watches one process" if alone else f"torchrun has started {started} processes"
+        raise UserError(f"--workers {settings.workers}: {who}")
+    if alone or started > 1:
+        return max(1, settings.workers)
+    part, threads = settings.batch // settings.accumulate, settings.threads or torch.get_num_threads()
+    return device.choose_workers(settings.workers, arch, part, work, where, threads)
 
 
 def describe(prepared: Prepared[S]) -> Iterator[Record]:
@@ -99,9 +135,18 @@ def describe(prepared: Prepared[S]) -> Iterator[Record]:
         yield Note(text=f"{data.name}: there is no test set, the result is the accuracy on validation images")
     fits = settings.warmup_steps(len(data.train))
     if fits < settings.warmup:
-        why = f"a warm-up of {settings.warmup:,} steps does not fit into {settings.steps(len(data.train)):,}"
+        total = settings.total_steps(len(data.train))
+        why = f"a warm-up of {settings.warmup:,} steps does not fit into {total:,}"
         yield Note(text=f"{why}: it takes {fits:,}, half of them", warning=True)
     yield from init.notes(settings, data, arch)
+    if settings.workers > 1:
+        yield Note(
+            text=f"{settings.workers} processes share each batch; bits depend on their number, as on threads"
+        )
+    if settings.device not in ("auto", "cpu"):
+        yield Note(
+            text=f"{settings.device}: {device.NOT_IDENTICAL}, repeated or resumed the run differs in bits"
+        )
     if settings.compile == "off" and device.compiler() is None:
         yield Note(text="no C++ compiler found: training runs without torch.compile")
 
@@ -111,9 +156,10 @@ def job(settings: ClassifierSettings, data: Dataset, arch: Arch, where: torch.de
     precision = device.PRECISIONS[settings.precision]
     dtype = torch.float64 if precision is torch.float64 else torch.float32
     net = build(arch, settings.seed)
+    net.recomputes = settings.save_memory
     if settings.init:
         init.fill(net, init.read(settings.init))
-    model = distributed.wrap(net.to(where, dtype)).train()
+    model = net.to(where, dtype).train()
     measure, compiled = _measure(settings), None
     if settings.compile == "on":
         forward: Any = torch.compile(model)
@@ -128,10 +174,12 @@ def job(settings: ClassifierSettings, data: Dataset, arch: Arch, where: torch.de
         model=model,
         measure=measure,
         compiled=compiled,
-        train=batches_of(data, data.train, seed=settings.seed, augment=augment, **tensors),
-        validation=batches_of(data, data.validation, **tensors),
+        train=batches_of(data, data.train, seed=settings.seed, augment=augment, **tensors).placed(),
+        validation=batches_of(data, data.validation, **tensors).placed(),
+        evaluation_batch=memory.evaluation_batch(arch, where, EVALUATION_BATCH),
         recipe=settings,
-        autocast=torch.bfloat16 if precision is torch.bfloat16 else None,
+        autocast=precision if precision in (torch.bfloat16, torch.float16) else None,
+        scaler=torch.amp.GradScaler(where.type) if precision is torch.float16 else None,
         optimiser=optimisers.build(settings.optimiser, model, settings.lr, settings.weight_decay),
     )
 
@@ -151,11 +199,10 @@ def finish(
     """
     files.write_json(folder.path("model.json"), {"arch": arch.model_dump(mode="json"), **data.labels})
     readings, cursor = evaluate.read_test(folder, job, data), job.cursor
-    finished = cursor.epoch >= settings.epochs
-    test = readings.of(files.sha256(folder.path("model.safetensors"))) if finished else None
+    test = readings.of(files.sha256(folder.path("model.safetensors"))) if job.is_finished else None
     accuracy = cursor.best_score if len(data.validation) and cursor.best_epoch else None
     known = _baselines(folder, data, known, test is not None)
-    if known and finished:
+    if known and job.is_finished:
         reached = test.accuracy if test else accuracy
         more |= {"against_baselines": _comparison(folder, settings, data, known, reached)}
     result = Result(
@@ -163,7 +210,7 @@ def finish(
         test_loss=None if test is None else test.loss,
         test_images=len(data.test),
         test_readings=readings.count,
-        finished=finished,
+        finished=job.is_finished,
         val_accuracy=accuracy,
         best_epoch=cursor.best_epoch,
         epochs=cursor.epoch,
@@ -207,7 +254,7 @@ def _comparison(
         train_accuracy=epochs[-1].train_accuracy,
         images=len(data.train),
         classes=len(data.classes),
-        steps=settings.steps(len(data.train)),
+        steps=settings.total_steps(len(data.train)),
         side=side,
         augment=Augment(shift=settings.shift, crop=settings.crop, flip=settings.flip).on(side),
     )

@@ -13,7 +13,7 @@ from vitruvius.core import files
 from vitruvius.core.runs import RunFolder
 from vitruvius.datasets import Dataset
 from vitruvius.training.batches import batches_of
-from vitruvius.training.loop import EVALUATION_BATCH, Job
+from vitruvius.training.loop import Job, autocast
 from vitruvius.training.results import Reading, Readings, Result, TestScore
 
 
@@ -23,7 +23,7 @@ def read_test(folder: RunFolder, job: Job, data: Dataset) -> Readings:
     The last reading of a run that has ended is that of its weights, unless there are no test images.
     """
     known, weights = _readings(folder), files.sha256(folder.path("model.safetensors"))
-    if job.cursor.epoch < job.recipe.epochs or not len(data.test):
+    if not job.is_finished or not len(data.test):
         return known
     if known.of(weights) is None:
         reading = Reading(epochs=job.cursor.epoch, weights=weights, score=measure(job, data))
@@ -38,8 +38,8 @@ def measure(job: Job, data: Dataset) -> TestScore:
     classes, loss = len(data.classes), 0.0
     counts_KK = torch.zeros(classes, classes, dtype=torch.long)
     job.model.eval()
-    with torch.no_grad():
-        for sample_B in torch.split(torch.arange(len(images)), EVALUATION_BATCH):
+    with torch.no_grad(), autocast(job):
+        for sample_B in torch.split(torch.arange(len(images)), job.evaluation_batch):
             batch = images.batch(sample_B)
             scores_BK = job.model(batch.x)[:, :classes]
             assert batch.y is not None

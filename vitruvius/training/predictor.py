@@ -89,8 +89,9 @@ def classify(model: Predictor, images: Sequence[Tensor], top: int) -> Iterator[G
         x = _normalised(model, torch.stack(list(images[start : start + BATCH])))
         with torch.no_grad():
             probability_BK = model.net(x).softmax(-1)[:, : len(model.classes)]
-        for chances, indices in zip(*probability_BK.topk(min(top, len(model.classes))), strict=True):
-            yield [(model.classes[int(i)], float(chance)) for chance, i in zip(chances, indices, strict=True)]
+        best = probability_BK.topk(min(top, len(model.classes)))
+        for chances, indices in zip(best.values.tolist(), best.indices.tolist(), strict=True):
+            yield [(model.classes[index], chance) for chance, index in zip(chances, indices, strict=True)]
 
 
 def heat_maps(model: Predictor, pixels_CHW: Tensor) -> list[tuple[str, Tensor]]:

@@ -49,6 +49,15 @@ class Epoch(records.Record):
         yield Text(text=f"{text}  {self.timing.seconds:.1f} s, {self.timing.images_per_second:,.0f} images/s")
 
 
+class Paused(records.Record):
+    """A training that pauses after a given number of steps: the validation set by the weights it has then."""
+
+    is_kept: ClassVar[bool] = False
+    step: int
+    val_loss: float
+    val_accuracy: float | None
+
+
 class TestScore(Strict):
     """Loss, accuracy and confusion counts of a classifier on the test images."""
 

@@ -6,6 +6,7 @@ records machine, threads, versions and load, and says so if the machine was busy
 vitruvius measure
 vitruvius measure mnist-slim nets.json --batch 1,8
 vitruvius measure mnist-slim --training --repeats 10
+vitruvius measure --calibrate
 """
 
 import os
@@ -14,6 +15,7 @@ from typing import ClassVar
 
 from vitruvius.core import config, records, runs
 from vitruvius.core.config import Flags
+from vitruvius.measuring import prices
 from vitruvius.measuring.results import Machine, Result
 from vitruvius.measuring.settings import MeasureSettings
 
@@ -28,7 +30,18 @@ class Config(config.RunConfig, MeasureSettings):
 
     takes: ClassVar[tuple[str, ...]] = (*config.Config.takes, "name", "runs")
     short: ClassVar[tuple[str, ...]] = (
-        *("networks", "batch", "runtime", "device", "training", "repeats", "threads", "name", "json"),
+        *(
+            "networks",
+            "batch",
+            "runtime",
+            "device",
+            "training",
+            "calibrate",
+            "repeats",
+            "threads",
+            "name",
+            "json",
+        ),
     )
 
 
@@ -37,10 +50,12 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     config.refuse_impossible()
     from vitruvius.measuring import networks
 
-    found = networks.find(config, flags.runs)
+    found = [] if config.calibrate else networks.find(config, flags.runs)
     load = _load()
-    from vitruvius.measuring import latency, report
+    from vitruvius.measuring import calibrate, latency, report
     from vitruvius.training import device
+
+    found = calibrate.networks() if config.calibrate else found
 
     where = device.choose_device("cpu" if "onnx" in config.runtime else config.device)
     threads = device.set_threads(config.threads)
@@ -60,16 +75,20 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
             yield records.Note(text=text, warning=True)
         items: list[latency.Item] = []
         yield from latency.measure(found, config, where, items)
+        fitted = calibrate.price_list(items, config, machine) if config.calibrate else None
         result = Result(
             rows=tuple(item.row(is_busy) for item in items),
             training=config.training,
             repeats=config.repeats,
             machine=machine,
+            prices=fitted,
             run=str(folder.folder),
         )
         folder.keep(result)
         report.write(folder.folder, result)
         folder.seal(environment)
+        if fitted is not None:
+            yield records.Note(text=f"price list: {prices.keep(fitted)}")
         yield result
 
 

@@ -10,6 +10,7 @@ vitruvius pretrain --data mnist --model vit --epochs 20 --name masked
 vitruvius pretrain --latent 5,20 --objective reconstruct --l2 0.01 --epochs 50
 """
 
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
@@ -29,12 +30,13 @@ class Config(config.RunConfig, Pretraining):
     """What is pretrained, on what, and how; defaults depend on the model."""
 
     takes: ClassVar[tuple[str, ...]] = (*config.RunConfig.takes, "allow_inexact")
-    changeable: ClassVar[tuple[str, ...]] = ("epochs", "time_limit")
+    changeable: ClassVar[tuple[str, ...]] = ("epochs", "cosine_epochs", "time_limit")
     short = ("data", "model", "objective", "latent", "hidden", "repeats", "mask", "epochs", "lr", "labels")
 
 
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Pretrain, probe after every epoch, compare with PCA, write the run folder."""
+    started = time.perf_counter()  # the time limit counts reading data too
     from vitruvius.pretraining import evaluate
     from vitruvius.pretraining.prepare import prepare
     from vitruvius.training import session
@@ -50,7 +52,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
             yield from config.decode()
             prepared = prepare(config)
         data, grid, job, evaluator, environment = prepared
-        job.stop = stop
+        job.stop, job.started = stop, started
         folder.write_config(config)
         yield from _notes(config, prepared)
         if not read_points(folder.records()):
