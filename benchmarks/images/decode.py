@@ -1,9 +1,10 @@
-"""Many JPEGs: decoding per core against pillow alone, the second start, memory, training against in-memory data.
+"""Many JPEGs: decoding per core against pillow alone, the second start, memory, training against memory.
 
-    python -m benchmarks.images.decode               50,000 images of 256 pixels; writes results/images.json
-    python -m benchmarks.images.decode --quick       300 images, nothing is written and no figure means anything
+    python -m benchmarks.images.decode           50,000 images of 256 pixels; writes results/images.json
+    python -m benchmarks.images.decode --quick   300 images; nothing is written, no figure means anything
 
-The images are soft random shapes of ten classes, drawn from the seed 0. Each measurement is a process of its own.
+The images are soft random shapes of ten classes, drawn from the seed 0. Each measurement is a process of its
+own.
 """
 
 import argparse
@@ -80,7 +81,7 @@ def train(folder: str, side: str, where: str) -> dict[str, Any]:
     data = DataChoice(data=f"folder:{folder}@{side}").load()
     if where == "memory":
         data = replace(data, train=Split(data.train.x.clone(), data.train.y))
-    settings = ClassifierSettings(arch="auto", batch=BATCH, compile="off", precision="float32")
+    settings = ClassifierSettings(arch="auto", batch=BATCH, compile="off", precision="float32", workers=1)
     job = classifier.job(settings, data, settings.resolve(data), device.choose_device("cpu"))
     order = job.train.order(0)
     began = 0.0
@@ -89,7 +90,7 @@ def train(folder: str, side: str, where: str) -> dict[str, Any]:
             began = time.perf_counter()
         rows = order[torch.arange(step * BATCH, (step + 1) * BATCH) % len(order)]
         loss = job.measure(job.model, job.train.batch(rows, 0), None)
-        loss.value.backward() if hasattr(loss, "value") else loss[0].backward()  # type: ignore[index]
+        loss.value.backward()  # type: ignore[no-untyped-call]
         job.optimiser.step()
         job.optimiser.zero_grad()
     return {"images_per_second": STEPS * BATCH / (time.perf_counter() - began)}

@@ -1,7 +1,7 @@
 """Decode pictures into the rows of a file of pixels, in a process of its own.
 
-`python -m vitruvius.datasets._decoder PIXELS PICTURES SIDE FIT` reads one task per line of stdin, a JSON list of
-places, and answers with a line of outcomes. It ends when stdin does.
+`python -m vitruvius.datasets._decoder PIXELS PICTURES SIDE FIT` reads one task per line of stdin, a JSON list
+of places, and answers with a line of outcomes. It ends when stdin does.
 """
 
 import hashlib

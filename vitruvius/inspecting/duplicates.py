@@ -1,8 +1,8 @@
 r"""Near-duplicates between the parts of a data set, by a perceptual hash and the correlation of the pixels.
 
 The hash of a picture, grey and 32 x 32, is the sign of 64 low frequencies of its discrete cosine transform
-$c_{uv} = \sum_{ij} x_{ij} \cos\frac{\pi u (2i+1)}{64} \cos\frac{\pi v (2j+1)}{64}$, $1 \le u, v \le 8$, against their
-median. Hashes that differ in at most 4 bits agree in one of 5 bands, so only pictures that share a band are
+$c_{uv} = \sum_{ij} x_{ij} \cos\frac{\pi u (2i+1)}{64} \cos\frac{\pi v (2j+1)}{64}$, $1 \le u, v \le 8$,
+against their median. Hashes that differ in at most 4 bits agree in one of 5 bands, so only pictures that share a band are
 compared. Shapes: B pictures, C channels, H and W their sides.
 """
 

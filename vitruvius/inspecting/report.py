@@ -17,7 +17,7 @@ SIDE = 48  # pixels of an example, at most
 
 
 def write(folder: Path, result: Result, data: "Dataset") -> None:
-    """Write contact_sheet.png where there are pictures, report.html, and duplicates.csv where there are some."""
+    """Write report.html and, where there are pictures or duplicates, contact_sheet.png and duplicates.csv."""
     sheet = contact_sheet(data) if len(data.shape) == 3 and data.shape[0] in (1, 3) else None
     if sheet:
         figures.write_png(sheet, folder / "contact_sheet.png")

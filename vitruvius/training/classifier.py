@@ -195,7 +195,8 @@ def finish(
 ) -> Result:
     """Test the best weights of a run that has ended; write model.json, the result and the report.
 
-    `known` are baselines that were measured in this start, `more` are the fields of the result that the training itself does not know.
+    `known` are baselines that were measured in this start, `more` are the fields of the result that the
+    training itself does not know.
     """
     files.write_json(folder.path("model.json"), {"arch": arch.model_dump(mode="json"), **data.labels})
     readings, cursor = evaluate.read_test(folder, job, data), job.cursor
