@@ -22,11 +22,12 @@ check: $(VENV)/checked
 slow: $(VENV)/slowed
 	$(BIN)/python -m pytest -m slow
 
-bench: $(VENV)/tested
+bench: $(VENV)/slowed
 	$(BIN)/python -m benchmarks.attention
 	$(BIN)/python -m benchmarks.rank
 	$(BIN)/pip install --quiet --no-deps vit-pytorch einops
 	$(BIN)/python -m benchmarks.train_step
+	$(BIN)/python -m benchmarks.inference
 
 # Four core-hours: DATA is the folder that holds the Fashion-MNIST files, unless they are where data sets are found.
 fifty: $(VENV)/installed

@@ -140,7 +140,9 @@ def keep(rows: list[dict[str, Any]]) -> None:
 
 def main() -> None:
     """Run what was asked for; --quick keeps nothing."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--ablation", metavar="DATA")
     parser.add_argument("--final", metavar="DATA")
     parser.add_argument("--recipe", default="small-data", choices=sorted(presets.PRESETS))

@@ -237,9 +237,9 @@ def _make(word: str, option: str) -> None:
         path, _, name = part.partition(":")
         if path.endswith((".png", ".jpg")):
             Image.fromarray(random.integers(256, size=(28, 28), dtype=np.uint8)).save(path)
-        elif path == "folder":
+        elif path == "folder" or re.fullmatch(r"photos(@\d+)?", path):
             for index in range(24):
-                folder = Path(name, ("oak", "elm")[index % 2])
+                folder = Path((name or path).partition("@")[0], ("oak", "elm")[index % 2])
                 folder.mkdir(parents=True, exist_ok=True)
                 Image.fromarray(random.integers(256, size=(32, 32, 3), dtype=np.uint8)).save(
                     folder / f"{index}.png"

@@ -21,6 +21,7 @@ __all__ = [
     "Arch",
     "ViT",
     "cost",
+    "data",
     "explain",
     "export",
     "measure",
@@ -49,6 +50,11 @@ def rank(**options: Any) -> "Result":
 def pretrain(**options: Any) -> "Result":
     """Pretrain without labels: `pretrain(data="mnist", model="vit", epochs=20)`."""
     return _result("pretrain", **options)
+
+
+def data(data: str, **options: Any) -> "Result":
+    """Show what a data set holds: `data("photos")`."""
+    return _result("data", data, **options)
 
 
 def probe(source: str, **options: Any) -> "Result":

@@ -91,7 +91,9 @@ def test_frozen_layers_keep_their_bits_and_the_others_learn() -> None:
     before = {name: value.clone() for name, value in net.state_dict().items()}
     list(loop.run(work))
     same = {name for name, value in net.state_dict().items() if torch.equal(value, before[name])}
-    frozen = {name for name in before if name.startswith(("layers.0.", "patch_map", "class_token", "positions"))}
+    frozen = {
+        name for name in before if name.startswith(("layers.0.", "patch_map", "class_token", "positions"))
+    }
     assert same == frozen
     untouched = build(ARCH, seed=0)
     untouched.freeze(0)
@@ -110,7 +112,7 @@ def test_boxes_of_noise_have_their_probability_and_their_area(chance: float) -> 
     touched = area > 0
     assert touched.float().mean().item() == pytest.approx(chance, abs=0.04)
     if chance:
-        assert 0.01 < area[touched].min()
+        assert area[touched].min() > 0.01
         assert area[touched].max() < 0.4
         assert area[touched].mean().item() == pytest.approx(0.175, abs=0.02)
         corners = erased[touched][:50, 0] != 300

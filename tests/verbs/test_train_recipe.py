@@ -17,10 +17,41 @@ from vitruvius.training import sinks
 
 TOY = f"{Path(__file__).parent / 'killing.py'}:toy"
 SMALL = ["--set", "patch=4", "width=8", "depth=2", "heads=2", "mlp=8", "head_dim=4"]
-PLAIN = ["--data", TOY, *SMALL, *"--batch 16 --warmup 3 --threads 1 --checkpoint 2 --epochs 2".split()]
+PLAIN = [
+    "--data",
+    TOY,
+    *SMALL,
+    *["--batch", "16", "--warmup", "3", "--threads", "1", "--checkpoint", "2", "--epochs", "2"],
+]
 EVERYTHING = [
-    *"--mixup 0.4 --cutmix 0.4 --randaugment 5 --erase 0.5 --repeat 2 --balance sampling".split(),
-    *"--drop-path 0.3 --ema 0.9 --layer-decay 0.7 --label-smoothing 0.1 --patience 9 --accumulate 2".split(),
+    *[
+        "--mixup",
+        "0.4",
+        "--cutmix",
+        "0.4",
+        "--randaugment",
+        "5",
+        "--erase",
+        "0.5",
+        "--repeat",
+        "2",
+        "--balance",
+        "sampling",
+    ],
+    *[
+        "--drop-path",
+        "0.3",
+        "--ema",
+        "0.9",
+        "--layer-decay",
+        "0.7",
+        "--label-smoothing",
+        "0.1",
+        "--patience",
+        "9",
+        "--accumulate",
+        "2",
+    ],
     *("--set", "layer_scale=0.1"),
 ]
 
@@ -88,7 +119,10 @@ def test_a_recipe_is_filled_in_recorded_and_kept_when_resumed(
     ("words", "message"),
     [
         (["--freeze", "3"], "--freeze 3: the network has 2 layers"),
-        (["--mixup", "0.2", "--objective", "OWN"], "--mixup: mixed labels are counted by the objective classify"),
+        (
+            ["--mixup", "0.2", "--objective", "OWN"],
+            "--mixup: mixed labels are counted by the objective classify",
+        ),
         (["--balance", "weights", "--objective", "OWN"], "--balance weights: the objective"),
         (["--teacher", "nobody"], "no train run 'nobody'"),
         (["--log", "tensorbord"], "no sink for --log 'tensorbord': did you mean 'tensorboard'?"),
@@ -128,7 +162,9 @@ def test_a_student_learns_from_a_teacher_whose_weights_are_recorded(
     taught = ["--teacher", "wise", "--teacher-share", "1", "--temperature", "1", "--lr", "0.01"]
     assert train(Path("runs"), *PLAIN, *taught, "--epochs", "8", "--name", "pupil", "--quiet") == 0
     manifest = files.read_json(Path("runs/train/pupil/manifest.json"))
-    assert manifest["environment"]["teacher_sha256"] == files.sha256(Path("runs/train/wise/model.safetensors"))
+    assert manifest["environment"]["teacher_sha256"] == files.sha256(
+        Path("runs/train/wise/model.safetensors")
+    )
     assert files.read_json(Path("runs/train/pupil/result.json"))["val_accuracy"] >= 0.9
     assert train(Path("runs"), *PLAIN, "--seed", "9", "--epochs", "1", "--name", "other", "--quiet") == 0
     for name in ("model.safetensors", "manifest.json"):
@@ -144,7 +180,11 @@ def test_a_run_brings_its_network_and_its_normalisation(
     monkeypatch.chdir(tmp_path)
     assert train(Path("runs"), *PLAIN, "--name", "first", "--quiet") == 0
     about = files.read_json(Path("runs/train/first/model.json"))
-    words = ["--data", "noise:1x12x12", *"--init first --epochs 1 --batch 16 --threads 1".split()]
+    words = [
+        "--data",
+        "noise:1x12x12",
+        *["--init", "first", "--epochs", "1", "--batch", "16", "--threads", "1"],
+    ]
     assert train(Path("runs"), *words, "--recipe", "auto", "--freeze", "1", "--name", "tuned") == 0
     said = capsys.readouterr().err
     assert "position grid of 2 x 2 patches is interpolated to 3 x 3" in said
@@ -159,7 +199,7 @@ def test_a_run_brings_its_network_and_its_normalisation(
 def test_a_row_of_a_table_is_trained(tmp_path: Path) -> None:
     table = [{"name": "tiny", "arch": {"patch": 4, "width": 8, "depth": 1, "heads": 2, "mlp": 8}}]
     (tmp_path / "nets.json").write_text(json.dumps([*table, {"name": "odd", "arch": {"patch": 5}}]))
-    words = ["--data", TOY, "--arch", f"{tmp_path / 'nets.json'}:tiny", *"--epochs 1 --threads 1".split()]
+    words = ["--data", TOY, "--arch", f"{tmp_path / 'nets.json'}:tiny", *["--epochs", "1", "--threads", "1"]]
     assert train(tmp_path, *words, "--name", "a", "--quiet") == 0
     arch = files.read_json(tmp_path / "train" / "a" / "model.json")["arch"]
     assert (arch["width"], arch["depth"], arch["image"]) == (8, 1, 8)

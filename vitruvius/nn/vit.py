@@ -9,6 +9,7 @@ from functools import partial
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from vitruvius.arch import cost
 from vitruvius.arch.arch import Arch, Layer
@@ -84,6 +85,9 @@ class ViT(nn.Module):
         self.layers = nn.ModuleList(EncoderLayer(arch, layer) for layer in arch.layers)
         self.norm = nn.LayerNorm(arch.width, eps=arch.norm_eps)
         self.head = nn.Linear(arch.width, arch.classes)
+        self.recomputes = (
+            False  # keep the inputs of the layers only and compute them again in the backward pass
+        )
         self._initialise()
 
     def forward(self, image_BCHW: Tensor) -> Tensor:
@@ -105,8 +109,9 @@ class ViT(nn.Module):
 
     def encode(self, x_BND: Tensor) -> Tensor:
         """The tokens after all layers and the final norm, unless that follows the pooling."""
+        recompute = self.recomputes and self.training
         for layer in self.layers:
-            x_BND = layer(x_BND)
+            x_BND = checkpoint(layer, x_BND, use_reentrant=False) if recompute else layer(x_BND)
         return self.norm(x_BND) if self.arch.final_norm == "tokens" else x_BND
 
     def pool(self, x_BND: Tensor) -> Tensor:

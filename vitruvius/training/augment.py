@@ -32,6 +32,14 @@ class Draws(NamedTuple):
     erase: Tensor | None = None  # (n, 6) in 0..1: whether, area, ratio, row, column, place in the noise
     noise: Tensor | None = None  # bytes, of which every box takes a part
 
+    def of(self, row_B: Tensor, device: torch.device) -> "Draws":
+        """Return these rows on a device; the noise is one for all rows."""
+        parts = {name: value for name, value in self._asdict().items() if value is not None}
+        noise = {name: parts.pop(name) for name in ("noise",) if name in parts}
+        rows = {name: value[row_B] for name, value in parts.items()}
+        moved = {n: value.to(device, non_blocking=True) for n, value in (rows | noise).items()}
+        return Draws(**moved)
+
 
 @lru_cache(maxsize=1)
 def draw(seed: int, epoch: int, samples: int, augment: Augment) -> Draws:
@@ -76,15 +84,16 @@ def apply(x_BCHW: Tensor, sample_B: Tensor, draws: Draws, augment: Augment) -> T
 def _shifted(x_BCHW: Tensor, start_B2: Tensor, margin: int) -> Tensor:
     B, C, H, W = x_BCHW.shape
     wide_BHWC = pad(x_BCHW, (margin,) * 4).permute(0, 2, 3, 1)
-    row_BH, column_BW = start_B2[:, :1] + torch.arange(H), start_B2[:, 1:] + torch.arange(W)
-    moved_BHWC = wide_BHWC[torch.arange(B)[:, None, None], row_BH[:, :, None], column_BW[:, None, :]]
+    image_B, row_H, column_W = (torch.arange(count, device=x_BCHW.device) for count in (B, H, W))
+    row_BH, column_BW = start_B2[:, :1] + row_H, start_B2[:, 1:] + column_W
+    moved_BHWC = wide_BHWC[image_B[:, None, None], row_BH[:, :, None], column_BW[:, None, :]]
     return moved_BHWC.permute(0, 3, 1, 2)
 
 
 def _cropped(x_BCHW: Tensor, draw_B3: Tensor, crop: float) -> Tensor:
     side_B = 1 - crop * draw_B3[:, 0]
     free_B2 = (1 - side_B)[:, None] * (2 * draw_B3[:, 1:] - 1)  # range of the centre, in -1..1
-    theta_B23 = torch.zeros(len(x_BCHW), 2, 3)
+    theta_B23 = torch.zeros(len(x_BCHW), 2, 3, device=x_BCHW.device)
     theta_B23[:, 0, 0] = theta_B23[:, 1, 1] = side_B
     theta_B23[:, :, 2] = free_B2.flip(1)
     grid = affine_grid(theta_B23, list(x_BCHW.shape), align_corners=False)
@@ -105,11 +114,12 @@ def _erased(x_BCHW: Tensor, draw_B6: Tensor, noise: Tensor, chance: float) -> Te
     ):
         size_B = (length_B * side).round().clamp(1, side)
         start_B = (place_B * (side - size_B + 1)).floor()
-        pixel = torch.arange(side)
+        pixel = torch.arange(side, device=x_BCHW.device)
         inside.append((pixel >= start_B[:, None]) & (pixel < (start_B + size_B)[:, None]))
     box_BHW = inside[0][:, :, None] & inside[1][:, None, :] & (draw_B6[:, 0] < chance)[:, None, None]
     first_B = (draw_B6[:, 5] * NOISE).long()
-    filled = noise[(first_B[:, None] + torch.arange(C * H * W)) % NOISE].view(B, C, H, W)
+    pixel = torch.arange(C * H * W, device=x_BCHW.device)
+    filled = noise[(first_B[:, None] + pixel) % NOISE].view(B, C, H, W)
     if x_BCHW.dtype != torch.uint8:
         filled = filled.to(x_BCHW.dtype) / 127.5 - 1
     return torch.where(box_BHW[:, None], filled, x_BCHW)

@@ -9,28 +9,25 @@ from pathlib import Path
 from vitruvius.arch import cost
 from vitruvius.arch.arch import Arch
 from vitruvius.core.blocks import Block, Cell, Heatmap, Table, Text
-from vitruvius.training.results import Baseline, ClassScore, TestScore, class_scores
+from vitruvius.training.results import ClassScore, TestScore, class_scores
 
 LONGEST_LIST = 40
 """Classes that are listed by name."""
 
 
-def verdict(score: TestScore, what: str, baselines: Sequence[Baseline] = ()) -> str:
+def verdict(score: TestScore, what: str, against: str = "") -> str:
     """Say in one sentence how good a classifier is, how sure that is, and what it is better than.
 
     >>> score = TestScore(loss=0.1, accuracy=0.9, confusion=((9, 1), (1, 9)))
-    >>> verdict(score, "test images", [Baseline(name="a linear probe on pixels", accuracy=0.8)])
-    '90.00 % of 20 test images are right (95 % interval 69.9 to 97.2 %); a linear probe on pixels gets 80.00 %.'
+    >>> verdict(score, "test images", "better than a linear probe")
+    '90.00 % of 20 test images are right (95 % interval 69.9 to 97.2 %): better than a linear probe.'
     """
     low, high = score.interval
     text = (
         f"{score.accuracy:.2%} of {score.images:,} {what} are right (95 % interval {low:.1%} to {high:.1%})"
     )
-    text += "".join(f"; {other.name} gets {other.accuracy:.2%}" for other in baselines)
-    best = max(baselines, key=lambda other: other.accuracy, default=None)
-    if best is not None and best.accuracy >= score.accuracy:
-        text += f". The network does not beat {best.name}"
-    return f"{text}.".replace("% to", "to").replace("%", " %")
+    said = f"{text}: {against}." if against else f"{text}."
+    return said.replace("% to", " to").replace("%", " %").replace("  %", " %")
 
 
 def class_table(classes: Sequence[str], score: TestScore) -> Table:

@@ -1,8 +1,8 @@
 """Checkpoints: the whole state of a training in two files, verified by SHA-256; the last two are kept.
 
-`state/<step>.safetensors` holds weights, best and averaged weights, optimiser and RNG state;
-`state/<step>.json`, written last, holds the cursor, the checksum, and what the files beside it must be. A
-pair that does not verify is skipped. There is no pickle anywhere.
+`state/<step>.safetensors` holds weights, best weights, optimiser and RNG state; `state/<step>.json`, written
+last, holds the cursor, the checksum, and what the files beside it must be. A pair that does not verify is
+skipped. There is no pickle anywhere.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from torch import Tensor
 from vitruvius.core import files, integrity
 from vitruvius.core.errors import UserError, WorkFailed, reason
 from vitruvius.core.integrity import Beside, Checkpoint
-from vitruvius.training import distributed
+from vitruvius.training import device, distributed
 from vitruvius.training.loop import Cursor, Job
 
 KEPT = 2  # checkpoints that stay on disk
@@ -35,20 +35,20 @@ class Restored(NamedTuple):
 
 def write(folder: Path, job: Job, best: dict[str, Tensor], beside: Beside | None = None) -> None:
     """Save the state of a job; called on every rank, written by rank 0, which says what is beside it."""
-    rng = distributed.all_gather(torch.get_rng_state())
+    rng = {"rng": torch.get_rng_state(), **device.rng_state(job.train.device)}
+    states = {name: distributed.all_gather(state) for name, state in rng.items()}
     if distributed.rank() != 0:
         return
     tensors = {
-        **{f"model.{name}": value for name, value in distributed.unwrap(job.model).state_dict().items()},
+        **{f"model.{name}": value for name, value in job.model.state_dict().items()},
         **{f"best.{name}": value for name, value in best.items()},
         **{f"average.{name}": value for name, value in (job.average.weights if job.average else {}).items()},
         **{f"optimiser.{name}": value for name, value in _optimiser_tensors(job.optimiser).items()},
-        **{f"rng.{index}": value for index, value in enumerate(rng)},
+        **{f"{name}.{index}": value for name, all_of in states.items() for index, value in enumerate(all_of)},
+        **_scaler_tensors(job.scaler),
     }
-    if torch.cuda.is_available():
-        tensors["rng.cuda"] = torch.cuda.get_rng_state()
     _make(folder)
-    content = save({name: value.detach().contiguous() for name, value in tensors.items()})
+    content = save({name: value.detach().cpu().contiguous() for name, value in tensors.items()})
     stem = f"{job.cursor.step:09d}-{job.cursor.epoch:05d}"
     files.write(folder / f"{stem}.safetensors", content)
     digest = hashlib.sha256(content).hexdigest()
@@ -106,18 +106,18 @@ def _verified(description: Path) -> tuple[Checkpoint, dict[str, Tensor]]:
 
 
 def _restore(job: Job, cursor: Cursor, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    names = ("model", "best", "average", "optimiser", "rng")
-    groups: dict[str, dict[str, Tensor]] = {name: {} for name in names}
+    groups: dict[str, dict[str, Tensor]] = {"model": {}, "best": {}, "optimiser": {}, "rng": {}}
+    groups |= {"device_rng": {}, "scaler": {}, "average": {}}
     for name, value in tensors.items():
         group, _, rest = name.partition(".")
         groups[group][rest] = value
-    distributed.unwrap(job.model).load_state_dict(groups["model"])
+    job.model.load_state_dict(groups["model"])
     if job.average is not None:
         job.average.load(groups["average"])
     _fill_optimiser(job.optimiser, groups["optimiser"])
     torch.set_rng_state(groups["rng"][str(distributed.rank())])
-    if "cuda" in groups["rng"] and torch.cuda.is_available():
-        torch.cuda.set_rng_state(groups["rng"]["cuda"])
+    device.set_rng_state(job.train.device, groups["device_rng"].get(str(distributed.rank())))
+    _fill_scaler(job.scaler, groups["scaler"])
     job.cursor = cursor
     return groups["best"]
 
@@ -139,3 +139,17 @@ def _fill_optimiser(optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor]
         index, _, entry = name.partition(".")
         state.setdefault(int(index), {})[entry] = value
     optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
+
+
+def _scaler_tensors(scaler: torch.amp.GradScaler | None) -> dict[str, Tensor]:
+    """Return the state of a loss scaler: the scale, and the steps since it was last changed."""
+    if scaler is None:
+        return {}
+    state = scaler.state_dict()
+    return {"scaler.state": torch.tensor([state["scale"], state["_growth_tracker"]], dtype=torch.float64)}
+
+
+def _fill_scaler(scaler: torch.amp.GradScaler | None, tensors: dict[str, Tensor]) -> None:
+    if scaler is not None and "state" in tensors:
+        scale, steps = tensors["state"].tolist()
+        scaler.load_state_dict({**scaler.state_dict(), "scale": scale, "_growth_tracker": int(steps)})

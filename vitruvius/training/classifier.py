@@ -3,27 +3,32 @@
 import copy
 import inspect
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Generator, nn
 
-from vitruvius import objectives, optimisers
+from vitruvius import datasets, objectives, optimisers
 from vitruvius.arch import cost
 from vitruvius.arch.arch import Arch
 from vitruvius.core import files, plugins
 from vitruvius.core.errors import UserError
-from vitruvius.core.records import Note
+from vitruvius.core.records import Note, Record
 from vitruvius.core.runs import RunFolder
 from vitruvius.datasets import Dataset
 from vitruvius.nn.vit import ViT, build
 from vitruvius.objectives import Batch, Loss
 from vitruvius.training import (
+    auto,
+    baselines,
+    comparison,
     device,
     distributed,
     evaluate,
     init,
+    memory,
     mistakes,
     predictor,
     presets,
@@ -34,43 +39,108 @@ from vitruvius.training import (
 )
 from vitruvius.training.average import Average
 from vitruvius.training.batches import batches_of, require_classes
-from vitruvius.training.loop import Job, Measure, has_ended
+from vitruvius.training.loop import EVALUATION_BATCH, Job, Measure
 from vitruvius.training.predictor import Predictor
 from vitruvius.training.recipe import ClassifierSettings, Mixing, Sampling
-from vitruvius.training.results import Result, TestScore
+from vitruvius.training.results import Baselines, Result, TestScore
 
-S = TypeVar("S", bound=ClassifierSettings)
 CPU = torch.device("cpu")
+S = TypeVar("S", bound=ClassifierSettings)
 
 
-class Prepared(NamedTuple, Generic[S]):
-    """What is trained: settings with the chosen recipe, data and network; and what was chosen, in words."""
+@dataclass(frozen=True)
+class Prepared(Generic[S]):
+    """A training that can begin: settings with what the data decide, data, network, what it has to beat."""
 
     settings: S
     data: Dataset
     arch: Arch
-    reasons: tuple[str, ...]
+    baselines: Baselines | None = None
+    chosen: tuple[str, ...] = ()
+    """What was chosen for the data, a sentence for each choice."""
 
 
-def prepare(settings: S) -> Prepared[S]:
-    """Load the data, choose recipe and network for them; refuse, before training, what cannot work."""
+def prepare(settings: S, is_new: bool = True) -> Prepared[S]:
+    """Load the data and choose the network for them; refuse, before anything is trained, what cannot work.
+
+    What a new training of the user's own pictures leaves open is decided by the data; a resumed one has it.
+    """
     _objective(settings)
     optimisers.get(settings.optimiser)
     data = settings.load()
     require_classes(data)
     if settings.init:
         data = init.normalised_like(data, settings.init)
-    settings, reasons = presets.resolve(settings, data)
-    arch = settings.resolve(data, batch=-(-settings.batch // settings.accumulate))
+    if not is_new:
+        _, chosen = auto.completed(settings, _facts(data, None))
+        return Prepared(settings, data, _network(settings, data), chosen=chosen)
+    known = baselines.measure(data) if distributed.rank() == 0 else None
+    facts = _facts(data, known)
+    settings, said = presets.resolve(settings, facts)
+    settings, chosen = auto.completed(settings, facts)
+    return Prepared(settings, data, _network(settings, data), known, (*said, *chosen))
+
+
+def _network(settings: ClassifierSettings, data: Dataset) -> Arch:
+    arch = settings.resolve(data)
     if settings.init:
         init.refuse_misfit(settings.init, arch)
     _refuse_impossible(settings, data, arch)
-    return Prepared(settings, data, arch, reasons)
+    return arch
 
 
-def describe(settings: ClassifierSettings, data: Dataset, arch: Arch) -> Iterator[Note]:
-    """Yield notes about the data and the network."""
+def _facts(data: Dataset, known: Baselines | None) -> auto.Facts:
+    mirrored = known.mirrored if known else None
+    return auto.Facts(
+        images=len(data.train),
+        classes=len(data.classes),
+        side=data.shape[-1],
+        channels=data.shape[0],
+        mirrored=mirrored,
+    )
+
+
+def decided(settings: S, data: Dataset, arch: Arch, alone: bool = False) -> S:
+    """Return the settings with every 'auto' decided; `alone`: in one process, not compiled.
+
+    Refuses what does not fit into the memory of the device that was chosen.
+    """
+    where = device.choose_device(settings.device)
+    precision = device.choose_precision(settings.precision, where)
+    work = cost.cost(arch).macs * settings.batch * settings.total_steps(len(data.train))
+    recomputes = settings.compile == "auto" and settings.save_memory  # a compiler decides itself what to keep
+    pays = device.should_compile(settings.compile, work, settings.time_limit)
+    compiles = pays and not alone and not recomputes
+    workers = _workers(settings, arch, work, where, alone)
+    processes = max(workers, distributed.world_size())
+    part = -(-settings.batch // (settings.accumulate * processes))
+    memory.refuse_if_too_big(arch, part, where, precision, settings.save_memory, processes)
+    found = {"device": where.type, "precision": precision, "compile": "on" if compiles else "off"}
+    return settings.model_copy(update={**found, "workers": workers})
+
+
+def _workers(settings: ClassifierSettings, arch: Arch, work: int, where: torch.device, alone: bool) -> int:
+    """Return the number of processes that `train` starts itself; refuse more than one where it may not."""
+    started = distributed.world_size()
+    if settings.workers > 1 and (alone or started not in (1, settings.workers)):
+        who = "the doctor watches one process" if alone else f"torchrun has started {started} processes"
+        raise UserError(f"--workers {settings.workers}: {who}")
+    if alone or started > 1:
+        return max(1, settings.workers)
+    part, threads = settings.batch // settings.accumulate, settings.threads or torch.get_num_threads()
+    return device.choose_workers(settings.workers, arch, part, work, where, threads)
+
+
+def describe(prepared: Prepared[S]) -> Iterator[Record]:
+    """Yield what is known about the data and the network before the training begins."""
+    settings, data, arch = prepared.settings, prepared.data, prepared.arch
+    if data.files is not None:
+        yield datasets.survey(data)
     yield Note(text=f"{data.name}: {data.counts} images of {len(data.classes)} classes")
+    for sentence in prepared.chosen:
+        yield Note(text=f"chosen for these data: {sentence}")
+    if prepared.baselines:
+        yield prepared.baselines
     params, macs = cost.cost(arch)[:2]
     yield Note(text=f"{settings.arch}: {params:,} parameters, {macs:,} multiply-adds per image")
     if not len(data.test):
@@ -84,6 +154,14 @@ def describe(settings: ClassifierSettings, data: Dataset, arch: Arch) -> Iterato
     if settings.freeze and not settings.init:
         text = f"--freeze {settings.freeze} without --init: these layers stay at their random weights"
         yield Note(text=text, warning=True)
+    if settings.workers > 1:
+        yield Note(
+            text=f"{settings.workers} processes share each batch; bits depend on their number, as on threads"
+        )
+    if settings.device not in ("auto", "cpu"):
+        yield Note(
+            text=f"{settings.device}: {device.NOT_IDENTICAL}, repeated or resumed the run differs in bits"
+        )
     if settings.compile == "off" and device.compiler() is None:
         yield Note(text="no C++ compiler found: training runs without torch.compile")
 
@@ -99,11 +177,12 @@ def job(settings: ClassifierSettings, data: Dataset, arch: Arch, where: torch.de
     precision = device.PRECISIONS[settings.precision]
     dtype = torch.float64 if precision is torch.float64 else torch.float32
     net = build(arch, settings.seed)
+    net.recomputes = settings.save_memory
     if settings.init:
         init.fill(net, init.read(settings.init))
     net.set_drop_path(settings.drop_path)
     net.freeze(settings.freeze)
-    model = distributed.wrap(net.to(where, dtype)).train()
+    model = net.to(where, dtype).train()
     measure, compiled = _measure(settings, data, where, dtype), None
     if settings.compile == "on":
         forward: Any = torch.compile(model)
@@ -123,29 +202,42 @@ def job(settings: ClassifierSettings, data: Dataset, arch: Arch, where: torch.de
         model=model,
         measure=measure,
         compiled=compiled,
-        train=batches_of(data, data.train, seed=settings.seed, **chosen, **tensors),
-        validation=batches_of(data, data.validation, **tensors),
+        train=batches_of(data, data.train, seed=settings.seed, **chosen, **tensors).placed(),
+        validation=batches_of(data, data.validation, **tensors).placed(),
+        evaluation_batch=memory.evaluation_batch(arch, where, EVALUATION_BATCH),
         recipe=settings,
-        autocast=torch.bfloat16 if precision is torch.bfloat16 else None,
+        autocast=precision if precision in (torch.bfloat16, torch.float16) else None,
+        scaler=torch.amp.GradScaler(where.type) if precision is torch.float16 else None,
         optimiser=optimisers.build(
             settings.optimiser, model, rate, settings.weight_decay, settings.layer_decay
         ),
-        average=Average(net, settings.ema) if settings.ema else None,
+        average=Average(model, settings.ema) if settings.ema else None,
         patience=settings.patience,
     )
 
 
 def finish(
-    folder: RunFolder, settings: ClassifierSettings, data: Dataset, arch: Arch, job: Job, **more: Any
+    folder: RunFolder,
+    settings: ClassifierSettings,
+    data: Dataset,
+    arch: Arch,
+    job: Job,
+    known: Baselines | None = None,
+    **more: Any,
 ) -> Result:
     """Test the best weights of a run that has ended; write model.json, the result and the report.
 
-    `more` are the fields of the result that the training itself does not know.
+    `known` are baselines that were measured in this start, `more` are the fields of the result that the
+    training itself does not know.
     """
     files.write_json(folder.path("model.json"), {"arch": arch.model_dump(mode="json"), **data.labels})
     readings, cursor = evaluate.read_test(folder, job, data), job.cursor
-    finished = has_ended(job)
-    test = readings.of(files.sha256(folder.path("model.safetensors"))) if finished else None
+    test = readings.of(files.sha256(folder.path("model.safetensors"))) if job.is_finished else None
+    accuracy = cursor.best_score if len(data.validation) and cursor.best_epoch else None
+    known = _baselines(folder, data, known, test is not None)
+    if known and job.is_finished:
+        reached = test.accuracy if test else accuracy
+        more |= {"against_baselines": _comparison(folder, settings, data, known, reached)}
     result = Result(
         test_accuracy=None if test is None else test.accuracy,
         test_loss=None if test is None else test.loss,
@@ -153,8 +245,8 @@ def finish(
         test_top5=None if test is None else test.top5,
         test_images=len(data.test),
         test_readings=readings.count,
-        finished=finished,
-        val_accuracy=cursor.best_score if len(data.validation) and cursor.best_epoch else None,
+        finished=job.is_finished,
+        val_accuracy=accuracy,
         best_epoch=cursor.best_epoch,
         epochs=cursor.epoch,
         warmup_steps=settings.warmup_steps(len(data.train)),
@@ -165,6 +257,7 @@ def finish(
         run=str(folder.folder),
         data=data.name,
         compile=settings.compile,
+        baselines=known,
         **more,
     )
     folder.keep(result)
@@ -175,10 +268,41 @@ def finish(
 
 def _shown_mistakes(job: Job, data: Dataset, test: TestScore) -> list[mistakes.Shown]:
     """Return the test images that the model gets most confidently wrong, drawn on the CPU in float32."""
-    net = copy.deepcopy(distributed.unwrap(job.model)).to(CPU, torch.float32)
+    net = copy.deepcopy(job.model).to(CPU, torch.float32)
     assert isinstance(net, ViT)
     model = Predictor(net.eval(), data.classes, *predictor.scale_tensors(data.mean, data.std))
     return mistakes.shown(model, data.test, test.wrong)
+
+
+def _baselines(folder: RunFolder, data: Dataset, known: Baselines | None, tested: bool) -> Baselines | None:
+    """Return the baselines that the folder keeps; add the test images once the network has been tested."""
+    known = baselines.read(folder) or known or baselines.measure(data)
+    if known is None:
+        return None
+    if tested and known.best("test") is None:
+        known = baselines.test(known, data)
+    baselines.keep(folder, known)
+    return known
+
+
+def _comparison(
+    folder: RunFolder, settings: ClassifierSettings, data: Dataset, known: Baselines, reached: float | None
+) -> str:
+    """Say whether the network is better than the baselines, and why it is not."""
+    epochs = results.epochs(folder.records())
+    if reached is None or not epochs:
+        return ""
+    side = data.shape[-1]
+    training = comparison.Training(
+        accuracy=reached,
+        train_accuracy=epochs[-1].train_accuracy,
+        images=len(data.train),
+        classes=len(data.classes),
+        steps=settings.total_steps(len(data.train)),
+        side=side,
+        augment=settings.on(side),
+    )
+    return comparison.sentence("test" if len(data.test) else "val", known, training)
 
 
 def _objective(settings: ClassifierSettings) -> objectives.Objective:

@@ -7,7 +7,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch import Tensor
 
+from vitruvius.arch import cost
+from vitruvius.arch.arch import Arch
 from vitruvius.core.errors import UserError
 
 COMPILE_PAYS_AFTER = 1.4e12
@@ -17,31 +20,103 @@ Measured by benchmarks/train_step.py on two cores: `mnist` compiles in about 17 
 which pays after 1,850 steps or 1.0e12 multiply-adds; `mnist-slim` takes 15 s and saves 1.3 ms: 11,900 steps
 or 1.4e12.
 """
-PRECISIONS = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.bfloat16}
+COMPILE_PAYS_WITHIN = 300.0
+"""Seconds of a time limit below which nothing is compiled.
+
+The same measurements: compiling takes 15 to 17 s and saves a fifth of each step, so that it is repaid after
+85 s on a machine that is idle, and after several times that on one that is not. """
+IMAGES_PER_WORKER = 8
+"""Images below which a share of a batch keeps no process busy."""
+SMALL_STEP = 4e8
+"""Multiply-adds of the forward pass of a step above which threads inside the operations do as well."""
+WORKERS_PAY_AFTER = 1e12
+"""Multiply-adds of forward passes that repay starting processes: each imports torch and reads the data."""
+PRECISIONS = {
+    "float32": torch.float32,
+    "float64": torch.float64,
+    "bfloat16": torch.bfloat16,
+    "float16": torch.float16,
+}
+NOT_IDENTICAL = "not bit-identical on this device"
 
 
 def choose_device(name: str) -> torch.device:
-    """Return the device of that name; 'auto' is a GPU if there is one."""
+    """Return the device of that name, a GPU if 'auto' finds one; of several the one of this process."""
     has_cuda, has_mps = torch.cuda.is_available(), torch.backends.mps.is_available()
-    if name == "auto" and has_cuda:
-        return torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0)))
     if name == "cuda" and not has_cuda:
         raise UserError("--device cuda: this machine or this build of torch has no GPU; choose cpu or auto")
     if name == "mps" and not has_mps:
         raise UserError("--device mps: not an Apple machine; choose cpu or auto")
+    if name == "cuda" or (name == "auto" and has_cuda):
+        return _gpu(int(os.environ.get("LOCAL_RANK", 0)))
     return torch.device(name if name != "auto" else "mps" if has_mps else "cpu")
 
 
+def _gpu(index: int) -> torch.device:
+    """Return a GPU of this machine after making it the one that this process computes on."""
+    count = torch.cuda.device_count()
+    if index >= count:
+        cure = f"start at most {count} processes on this machine, or choose --device cpu"
+        raise UserError(f"process {index + 1} of this machine has no GPU, there are {count}: {cure}")
+    torch.cuda.set_device(index)
+    torch.set_float32_matmul_precision("high")
+    return torch.device("cuda", index)
+
+
 def choose_precision(name: str, device: torch.device) -> str:
-    """Return the precision that 'auto' stands for: bfloat16 on a GPU that supports it, else float32."""
+    """Return the precision that 'auto' stands for: float32, but 16 bits on an NVIDIA GPU.
+
+    That is bfloat16 where the GPU computes with it, and float16 where it would only imitate it.
+    """
     if name != "auto":
         return name
-    return "bfloat16" if device.type == "cuda" and torch.cuda.is_bf16_supported() else "float32"
+    if device.type != "cuda":
+        return "float32"
+    return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float16"
 
 
-def should_compile(choice: str, macs: float) -> bool:
-    """Whether to use torch.compile; 'auto': if the work of the run repays it and there is a compiler."""
-    return choice == "on" or (choice == "auto" and macs >= COMPILE_PAYS_AFTER and compiler() is not None)
+def rng_state(device: torch.device) -> dict[str, Tensor]:
+    """Return the state of the device's own random generator; a CPU has none beside torch's."""
+    if device.type == "cuda":
+        return {"device_rng": torch.cuda.get_rng_state(device)}
+    return {"device_rng": torch.mps.get_rng_state()} if device.type == "mps" else {}
+
+
+def set_rng_state(device: torch.device, state: Tensor | None) -> None:
+    """Restore the state of the device's own random generator."""
+    if state is not None and device.type == "cuda":
+        torch.cuda.set_rng_state(state, device)
+    elif state is not None and device.type == "mps":
+        torch.mps.set_rng_state(state)
+
+
+def should_compile(choice: str, macs: float, time_limit: float | None = None) -> bool:
+    """Whether to use torch.compile; 'auto': if run and time limit repay it and there is a compiler."""
+    if choice != "auto":
+        return choice == "on"
+    in_time = time_limit is None or time_limit >= COMPILE_PAYS_WITHIN
+    return in_time and macs >= COMPILE_PAYS_AFTER and compiler() is not None
+
+
+def choose_workers(choice: int, arch: Arch, batch: int, work: int, where: torch.device, threads: int) -> int:
+    r"""Return how many processes share each batch of `batch` images; `choice` 0 leaves that to the sizes.
+
+    Threads inside the operations of a small network mostly wait for one another; processes, each with a share
+    of the batch, meet once per step to sum their gradients. With $T$ threads to use, $W = \min(T,
+    \lfloor B/8 \rfloor)$ processes are started if $W \ge 2$, a step of $B$ images takes at most 4e8
+    multiply-adds forward, and the whole run (`work`) at least 1e12, so that the start is repaid.
+    """
+    if where.type != "cpu":
+        if choice > 1:
+            raise UserError(
+                f"--workers {choice}: they share the cores of a CPU; start torchrun for several GPUs"
+            )
+        return 1
+    found = cost.cost(arch)
+    workers = min(threads, batch // IMAGES_PER_WORKER)
+    is_small = batch * found.macs + found.pass_macs <= SMALL_STEP
+    is_long = work >= WORKERS_PAY_AFTER
+    return choice or (workers if workers >= 2 and is_small and is_long else 1)
 
 
 def compiler() -> str | None:
@@ -49,10 +124,13 @@ def compiler() -> str | None:
     return os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++") or shutil.which("c++")
 
 
-def set_threads(count: int) -> int:
-    """Set the number of threads torch uses (0: torch's own choice, one per core) and return it."""
-    if count:
-        torch.set_num_threads(count)
+def set_threads(count: int, processes: int = 1) -> int:
+    """Set the number of threads torch uses (0: torch's own choice, one per core), shared by processes.
+
+    Returns the threads of this process.
+    """
+    if count or processes > 1:
+        torch.set_num_threads(max(1, (count or torch.get_num_threads()) // processes))
     return torch.get_num_threads()
 
 
@@ -67,8 +145,14 @@ def threads(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def fingerprint(threads: int, processes: int) -> dict[str, Any]:
+def fingerprint(threads: int, processes: int, where: torch.device = torch.device("cpu")) -> dict[str, Any]:
     """Return what the exact bits of a result depend on, besides config and versions."""
     capability, mkldnn = torch.backends.cpu.get_cpu_capability(), torch.backends.mkldnn.enabled
-    found = {"threads": threads, "processes": processes}
-    return found | {"cpu_capability": capability, "mkldnn": mkldnn}
+    found = {"threads": threads, "processes": processes, "device": describe(where)}
+    found |= {"cpu_capability": capability, "mkldnn": mkldnn}
+    return found if where.type == "cpu" else found | {"bits": NOT_IDENTICAL}
+
+
+def describe(where: torch.device) -> str:
+    """Return the kind of a device, with the name of the product if it is a GPU."""
+    return f"cuda ({torch.cuda.get_device_name(where)})" if where.type == "cuda" else where.type

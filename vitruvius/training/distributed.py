@@ -1,19 +1,44 @@
-"""The processes of a training: one by default, several under torchrun. With one, each function is a no-op."""
+"""The processes of a training: one, or several that torchrun or `start` has started.
+
+With one process each function is a no-op.
+
+Every process holds the whole model and computes its share of each batch. After the backward pass the
+gradients of all processes are summed by one all-reduce, which also carries the loss and the requests to stop.
+CPU tensors travel by gloo and GPU tensors by NCCL. A process that dies ends the others with a message.
+"""
 
 import os
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple, TypeVar
 
 import torch
-from torch import Tensor, distributed, nn
+from torch import Tensor, distributed
 
-from vitruvius.core.errors import UserError
+from vitruvius.core.errors import UserError, WorkFailed
+from vitruvius.training import liveness
+
+T = TypeVar("T")
+LOCAL = "127.0.0.1"
+OWN_GROUP = "VITRUVIUS_GROUP"
+"""The environment variable that tells a process of `start` its port, rank and number of processes."""
 
 
 @contextmanager
-def init(device: torch.device) -> Iterator[None]:
-    """Join the process group that torchrun started (NCCL on GPUs, gloo on CPUs) and leave it at the end."""
+def init() -> Iterator[None]:
+    """Join the process group for which this process was started, if any, and leave it at the end."""
+    if OWN_GROUP in os.environ:
+        port, rank, processes = map(int, os.environ[OWN_GROUP].split())
+        store = distributed.TCPStore(LOCAL, port, is_master=False)
+        store.set(_ready(rank), "")
+        with group(store, rank, processes):
+            yield
+        return
     if "TORCHELASTIC_RUN_ID" not in os.environ and "LOCAL_RANK" not in os.environ:
         yield
         return
@@ -22,11 +47,108 @@ def init(device: torch.device) -> Iterator[None]:
     ]:
         cure = "start several processes with torchrun, or unset LOCAL_RANK for one"
         raise UserError(f"LOCAL_RANK is set but {missing[0]} is not: {cure}")
-    distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
-    try:
+    with group():
         yield
+
+
+@contextmanager
+def start(processes: int, command: Sequence[str]) -> Iterator[None]:
+    """Be rank 0 of so many processes on this machine; the others are started with the command.
+
+    Does nothing for one process, and where torchrun has started the processes.
+    """
+    if processes == 1 or world_size() > 1:
+        yield
+        return
+    store = distributed.TCPStore(LOCAL, 0, is_master=True, wait_for_workers=False)
+    with TemporaryDirectory() as folder:
+        workers = [
+            _worker(command, f"{store.port} {rank} {processes}", Path(folder) / str(rank))
+            for rank in range(1, processes)
+        ]
+        try:
+            _wait_until_ready(store, workers)
+            with group(store, 0, processes):
+                yield
+        except WorkFailed as error:
+            raise WorkFailed("; ".join([str(error), *_last_words(workers)])) from error
+        finally:
+            for worker in workers:
+                _end(worker.process)
+
+
+class Worker(NamedTuple):
+    """A process that `start` has started, and the file to which its messages go."""
+
+    process: "subprocess.Popen[bytes]"
+    messages: Path
+
+
+def _worker(command: Sequence[str], group: str, messages: Path) -> Worker:
+    # In a session of its own: Ctrl-C reaches rank 0 only, which asks the others to stop in the same step.
+    with messages.open("wb") as stream:
+        process = subprocess.Popen(
+            command,
+            env={**os.environ, OWN_GROUP: group, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=stream,
+            start_new_session=True,
+        )
+    return Worker(process, messages)
+
+
+def _wait_until_ready(store: "distributed.Store", workers: Sequence[Worker]) -> None:
+    """Wait until every worker has started; a group would wait for one that has died for half an hour."""
+    for rank, worker in enumerate(workers, 1):
+        while not store.check([_ready(rank)]):
+            if worker.process.poll() is not None:
+                raise WorkFailed(f"process {rank} of this training could not start")
+            time.sleep(0.05)
+
+
+def _ready(rank: int) -> str:
+    return f"ready {rank}"
+
+
+def _last_words(workers: Sequence[Worker]) -> Iterator[str]:
+    """Yield how each worker that has ended did so: its last message, or its exit code."""
+    for rank, worker in enumerate(workers, 1):
+        with suppress(subprocess.TimeoutExpired):
+            code = worker.process.wait(1.0)
+            lines = worker.messages.read_text(errors="replace").strip().splitlines()
+            how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
+            said = f": {lines[-1]}" if lines and code > 0 else ""
+            yield f"process {rank} {how}{said}"
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """Let a worker leave by itself, as it does after its last step or a loss; end it if it does not."""
+    try:
+        process.wait(2 * liveness.PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+@contextmanager
+def group(store: "distributed.Store | None" = None, rank: int = -1, world_size: int = -1) -> Iterator[None]:
+    """Form the process group, found by the environment unless a store is given; watch its processes."""
+    try:
+        distributed.init_process_group(backends(), store=store, rank=rank, world_size=world_size)
+    except RuntimeError as error:
+        raise WorkFailed(f"the processes of this training do not find one another: {error}") from error
+    try:
+        host = LOCAL if store is not None else os.environ["MASTER_ADDR"]
+        with liveness.watch(distributed.get_rank(), distributed.get_world_size(), host, broadcast_string):
+            yield
     finally:
         distributed.destroy_process_group()
+
+
+def backends() -> str:
+    """Return the backend of each kind of tensor: gloo on CPUs and, where there are GPUs, NCCL on those."""
+    return "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
 
 
 def rank() -> int:
@@ -39,27 +161,34 @@ def world_size() -> int:
     return distributed.get_world_size() if distributed.is_initialized() else 1
 
 
-def wrap(model: nn.Module) -> nn.Module:
-    """Return the model with its gradients averaged over all processes; with one process, the model itself."""
-    return nn.parallel.DistributedDataParallel(model) if world_size() > 1 else model
+def share(sample_B: Tensor) -> tuple[Tensor, bool]:
+    """Return the samples of this process and whether they count.
+
+    A process for which none is left computes the first one, which does not count: every process then takes
+    part in every all-reduce, with gradients for the same parameters.
+    """
+    mine = sample_B[rank() :: world_size()]
+    return (mine, True) if len(mine) else (sample_B[:1], False)
 
 
-def unwrap(model: nn.Module) -> nn.Module:
-    """Return the model inside DistributedDataParallel."""
-    return model.module if isinstance(model, nn.parallel.DistributedDataParallel) else model
-
-
-def gradient_sync(model: nn.Module, is_last: bool) -> AbstractContextManager[Any]:
-    """Exchange gradients in this backward pass only if it is that of the last part of a batch."""
-    if isinstance(model, nn.parallel.DistributedDataParallel) and not is_last:
-        return model.no_sync()
-    return nullcontext()
+def reduce_gradients(parameters: Sequence[Tensor], numbers: Tensor) -> Tensor:
+    """Sum the gradients over all processes, in place, and return the sums of the numbers: one all-reduce."""
+    if world_size() == 1:
+        return numbers
+    trained = [parameter for parameter in parameters if parameter.grad is not None]
+    gradients = [parameter.grad.flatten() for parameter in trained if parameter.grad is not None]
+    flat = torch.cat([*gradients, numbers.to(gradients[0].dtype)])
+    all_reduce_sum(flat)
+    *parts, summed = flat.split([*(len(gradient) for gradient in gradients), len(numbers)])
+    for parameter, part in zip(trained, parts, strict=True):
+        parameter.grad = part.view_as(parameter)
+    return summed
 
 
 def all_reduce_sum(values: Tensor) -> Tensor:
     """Sum a tensor over all processes, in place."""
     if world_size() > 1:
-        distributed.all_reduce(values)
+        _collective(lambda: distributed.all_reduce(values))
     return values
 
 
@@ -68,13 +197,8 @@ def all_gather(value: Tensor) -> list[Tensor]:
     if world_size() == 1:
         return [value]
     found = [torch.empty_like(value) for _ in range(world_size())]
-    distributed.all_gather(found, value)
+    _collective(lambda: distributed.all_gather(found, value))
     return found
-
-
-def any_rank(value: bool) -> bool:
-    """Whether the value is true on any rank; every rank gets the same answer, so that all act together."""
-    return value if world_size() == 1 else bool(all_reduce_sum(torch.tensor([float(value)])).item())
 
 
 def broadcast_string(text: str) -> str:
@@ -83,8 +207,16 @@ def broadcast_string(text: str) -> str:
         return text
     content = torch.tensor(list(text.encode()), dtype=torch.uint8)
     length = torch.tensor([len(content)])
-    distributed.broadcast(length, 0)
+    _collective(lambda: distributed.broadcast(length, 0))
     if rank() > 0:
         content = torch.empty(int(length), dtype=torch.uint8)
-    distributed.broadcast(content, 0)
+    _collective(lambda: distributed.broadcast(content, 0))
     return bytes(content.tolist()).decode()
+
+
+def _collective(work: Callable[[], T]) -> T:
+    """Communicate with the other processes; if one is gone, say so."""
+    try:
+        return work()
+    except RuntimeError as error:
+        raise WorkFailed(liveness.message(liveness.lost(), world_size())) from error

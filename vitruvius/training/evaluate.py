@@ -16,7 +16,7 @@ from vitruvius.core import files
 from vitruvius.core.runs import RunFolder
 from vitruvius.datasets import Dataset
 from vitruvius.training.batches import Batches, batches_of
-from vitruvius.training.loop import EVALUATION_BATCH, Job, has_ended
+from vitruvius.training.loop import EVALUATION_BATCH, Job, autocast
 from vitruvius.training.results import Mistake, Reading, Readings, Result, TestScore
 
 TOP5_FROM = 10
@@ -31,7 +31,7 @@ def read_test(folder: RunFolder, job: Job, data: Dataset) -> Readings:
     The last reading of a run that has ended is that of its weights, unless there are no test images.
     """
     known, weights = _readings(folder), files.sha256(folder.path("model.safetensors"))
-    if not has_ended(job) or not len(data.test):
+    if not job.is_finished or not len(data.test):
         return known
     if known.of(weights) is None:
         reading = Reading(epochs=job.cursor.epoch, weights=weights, score=measure(job, data))
@@ -43,17 +43,18 @@ def read_test(folder: RunFolder, job: Job, data: Dataset) -> Readings:
 def measure(job: Job, data: Dataset) -> TestScore:
     """Return the score of a model on the test images."""
     images = batches_of(data, data.test, dtype=job.train.dtype, device=job.train.device)
-    return score(job.model, images, data.classes)
+    with autocast(job):
+        return score(job.model, images, data.classes, job.evaluation_batch)
 
 
-def score(model: nn.Module, images: Batches, names: Sequence[str]) -> TestScore:
+def score(model: nn.Module, images: Batches, names: Sequence[str], size: int = EVALUATION_BATCH) -> TestScore:
     """Return cross-entropy, accuracy, confusion matrix and the most confident mistakes of a model."""
     classes, loss, among_five = len(names), 0.0, 0
     counts_KK = torch.zeros(classes, classes, dtype=torch.long)
     wrong: list[tuple[float, int, int, int]] = []  # probability, index, true and predicted class
     model.eval()
     with torch.no_grad():
-        for sample_B in torch.split(torch.arange(len(images)), EVALUATION_BATCH):
+        for sample_B in torch.split(torch.arange(len(images)), size):
             batch = images.batch(sample_B)
             scores_BK = model(batch.x)[:, :classes]
             assert batch.y is not None

@@ -3,15 +3,19 @@
 Every random number depends on (seed, epoch, step or sample) or on torch's global generator, whose state is
 part of the checkpoint. A run that is stopped anywhere and resumed from its checkpoint therefore takes the
 same steps to the bit.
+
+A step never waits for a GPU: loss, correct count and norm stay on the device and are read every `READ_EVERY`
+steps, at checkpoints and at the end of an epoch, before anything is saved. On a CPU they are read at once.
 """
 
 import math
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -28,8 +32,26 @@ from vitruvius.training.results import Epoch, Paused, Timing
 
 Measure = Callable[[nn.Module, Batch, torch.Generator | None], Loss]
 EVALUATION_BATCH = 500
+READ_EVERY = 50
+"""Steps after which the numbers of a GPU are read."""
 CERTAINLY_BELOW = 0.999
 """Share of a limit below which rounding cannot make a norm reach it."""
+
+
+class Taken(NamedTuple):
+    """The numbers of a step that has been taken, not yet read from the device."""
+
+    step: int
+    samples: int
+    numbers: Tensor  # loss, correct count; of several processes, also how many were asked to stop, are late
+    norm: Tensor
+
+
+class Requests(NamedTuple):
+    """Whether a training is to stop, because a signal asked for it or because its time is over."""
+
+    stop: bool = False
+    late: bool = False
 
 
 @dataclass
@@ -67,11 +89,27 @@ class Job:
     average: Average | None = None  # of the weights; if there is one, it is evaluated and kept
     patience: int = 0  # epochs without a better one after which the training ends; 0: never
     pause_at: int | None = None  # pause after so many steps in all, with the state saved
+    started: float = field(default_factory=lambda: time.perf_counter())  # when the time limit began
+    evaluation_batch: int = EVALUATION_BATCH
+    scaler: torch.amp.GradScaler | None = None  # scales the loss of float16, whose gradients would vanish
+    taken: list[Taken] = field(default_factory=list)  # steps whose numbers are not yet in the cursor
+    requests: Requests = Requests()  # of all processes, when the numbers were read last
 
     @cached_property
     def parameters(self) -> list[Tensor]:
         """Return the parameters of the model; walking through its modules in every step takes long."""
         return list(self.model.parameters())
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the last step is taken and its epoch evaluated, or the patience is at its end."""
+        is_last = self.cursor.step >= self.recipe.total_steps(len(self.train))
+        return (is_last or self.is_out_of_patience) and not self.cursor.position
+
+    @property
+    def is_out_of_patience(self) -> bool:
+        """Whether no epoch was better than the best for as long as one waits for it."""
+        return self.patience > 0 and self.cursor.epoch - self.cursor.best_epoch >= self.patience
 
     @property
     def is_paused(self) -> bool:
@@ -82,63 +120,60 @@ class Job:
 
 def run(job: Job) -> Iterator[Record]:
     """Train from the cursor to the last step, or to a pause; yield progress and epoch records."""
-    recipe, cursor = job.recipe, job.cursor
-    total = recipe.total_steps(len(job.train))
-    epochs = math.ceil(total / math.ceil(len(job.train) / recipe.batch))
-    earlier = cursor.seconds  # of the starts before this one, which the time limit does not count
-    started = time.perf_counter() - earlier
-    while not has_ended(job) and not job.is_paused:
-        epoch_started = time.perf_counter()
-        first = cursor.position
-        order = job.train.order(cursor.epoch)
-        for begin in range(cursor.position, len(order), recipe.batch):
-            step(job, order[begin : begin + recipe.batch])
-            cursor.seconds = time.perf_counter() - started
-            if distributed.any_rank(bool(job.stop)):
-                job.save(job)
-                number = job.stop.signal or signal.SIGTERM
-                raise Interrupted(f"stopped after step {cursor.step}; the state is saved", number)
-            if job.is_paused:
-                job.save(job)
-                break
-            if cursor.position < len(order) and cursor.step < total:
-                limit = recipe.time_limit
-                out_of_time = limit is not None and cursor.seconds - earlier >= limit
-                if distributed.any_rank(out_of_time):
-                    job.save(job)
-                    when = f"after step {cursor.step:,}, in epoch {cursor.epoch + 1}"
-                    yield Note(text=f"stopped by the time limit {when}: --resume goes on", warning=True)
-                    return
-                if cursor.step % recipe.checkpoint == 0:
-                    job.save(job)
-            label = f"epoch {cursor.epoch + 1}/{epochs}"
-            yield Progress(done=cursor.position, total=len(order), label=label)
-            if cursor.step == total:
-                break
+    cursor, first_step = job.cursor, job.cursor.step
+    started = time.perf_counter() - cursor.seconds
+    while not job.is_finished and not job.is_paused:
+        epoch_started, first = time.perf_counter(), cursor.position
+        if (yield from _rest_of_epoch(job, started)):
+            yield _out_of_time(cursor)
+            return
         if job.is_paused:
             break
+        read_numbers(job)
         seconds = max(time.perf_counter() - epoch_started, 1e-9)
         speed = (cursor.position - first) / seconds
         yield _close_epoch(job, Timing(seconds=seconds, images_per_second=speed))
         job.save(job)
+        if not job.is_finished and cursor.step > first_step and _requests(job).late:
+            yield _out_of_time(cursor)
+            return
     if job.is_paused and len(job.validation):
         val_loss, val_accuracy = _validate(job)
         yield Paused(step=cursor.step, val_loss=val_loss, val_accuracy=val_accuracy)
-    elif has_ended(job) and cursor.step < total:
+    elif job.is_out_of_patience:
         found = f"no epoch after epoch {cursor.best_epoch} was better on the validation images"
         yield Note(text=f"stopped early after {cursor.epoch} epochs (--patience {job.patience}): {found}")
 
 
-def has_ended(job: Job) -> bool:
-    """Whether a training is at its planned end: the last step, or the end of its patience."""
-    cursor = job.cursor
-    is_patient = not job.patience or cursor.epoch - cursor.best_epoch < job.patience
-    return cursor.step >= job.recipe.total_steps(len(job.train)) or not is_patient
-
-
 def kept_weights(job: Job) -> dict[str, Tensor]:
     """Return the weights that are the model: the average of all steps if there is one, else the last."""
-    return distributed.unwrap(job.model).state_dict() if job.average is None else job.average.weights
+    return job.model.state_dict() if job.average is None else job.average.weights
+
+
+def _rest_of_epoch(job: Job, started: float) -> Generator[Record, None, bool]:
+    """Take steps to the end of the epoch, to a pause or to the time limit; return whether time is over."""
+    recipe, cursor, order = job.recipe, job.cursor, job.train.order(job.cursor.epoch)
+    total = recipe.total_steps(len(order))
+    label = f"epoch {cursor.epoch + 1}/{math.ceil(total / math.ceil(len(order) / recipe.batch))}"
+    for begin in range(cursor.position, len(order), recipe.batch):
+        if cursor.step == total:
+            break
+        step(job, order[begin : begin + recipe.batch])
+        if job.train.is_copied:
+            job.train.prefetch(_parts(recipe, order[begin + recipe.batch : begin + 2 * recipe.batch])[0])
+        cursor.seconds = time.perf_counter() - started
+        requests = _requests(job)
+        if requests.stop or requests.late or job.is_paused:
+            _save(job)
+        if requests.stop:
+            number = job.stop.signal or signal.SIGTERM
+            raise Interrupted(f"stopped after step {cursor.step}; the state is saved", number)
+        if requests.late or job.is_paused:
+            return requests.late
+        if cursor.step % recipe.checkpoint == 0 and cursor.position < len(order) and cursor.step < total:
+            _save(job)
+        yield Progress(done=cursor.position, total=len(order), label=label)
+    return False
 
 
 def step(job: Job, sample_B: Tensor) -> None:
@@ -147,82 +182,155 @@ def step(job: Job, sample_B: Tensor) -> None:
     rate = recipe.rate(cursor.step + 1, len(job.train))
     for group in job.optimiser.param_groups:
         group["lr"] = rate * group.get("lr_factor", 1.0)  # layers may learn more slowly than the head
-    loss, correct = _backward(job, sample_B)
+    numbers = _backward(job, sample_B)
+    if job.scaler is not None:
+        job.scaler.unscale_(job.optimiser)
     norm = _clip(job.parameters, recipe.clip)
-    if not math.isfinite(loss) or not math.isfinite(norm):
-        what = f"loss became {loss}" if not math.isfinite(loss) else f"gradient's norm became {norm}"
-        where = f"step {cursor.step + 1} (epoch {cursor.epoch + 1})"
-        raise WorkFailed(
-            f"the {what} in {where}: training stopped, the last good state is kept; a smaller --lr or "
-            "clipped gradients often help, and `vitruvius doctor` names the causes of such failures"
-        )
-    job.optimiser.step()
+    job.taken.append(Taken(cursor.step + 1, len(sample_B), numbers, norm))
+    if job.train.device.type == "cpu" or (cursor.step + 1) % READ_EVERY == 0:
+        read_numbers(job)
+    if job.scaler is None:
+        job.optimiser.step()
+    else:  # leaves a step out whose gradients overflowed, and scales the next loss less
+        job.scaler.step(job.optimiser)
+        job.scaler.update()
     job.optimiser.zero_grad(set_to_none=True)
     cursor.step += 1
     if job.average is not None:
-        job.average.update(distributed.unwrap(job.model), cursor.step)
+        job.average.update(job.model, cursor.step)
     cursor.position += len(sample_B)
-    cursor.loss += loss * len(sample_B)
-    cursor.correct += correct
-    cursor.norm += norm
 
 
-def evaluate(measure: Measure, model: nn.Module, batches: Batches) -> tuple[float, float | None]:
-    """Return mean loss and accuracy over a split, in evaluation mode and without gradients."""
-    model.eval()
+def evaluate(job: Job, batches: Batches) -> tuple[float, float | None]:
+    """Return mean loss and accuracy over a split, in evaluation mode and without gradients.
+
+    Every process evaluates its share.
+    """
+    mine_B = torch.arange(len(batches))[distributed.rank() :: distributed.world_size()]
+    sizes, found = [], []
+    job.model.eval()
+    with torch.no_grad(), autocast(job):
+        for sample_B in torch.split(mine_B, job.evaluation_batch) if len(mine_B) else ():
+            part = job.measure(job.model, batches.batch(sample_B), None)
+            sizes.append(len(sample_B))
+            found.append(_numbers(part))
+    job.model.train()
     loss, correct = 0.0, 0
-    with torch.no_grad():
-        for sample_B in torch.split(torch.arange(len(batches)), EVALUATION_BATCH):
-            found = measure(model, batches.batch(sample_B), None)
-            loss += float(found.value) * len(sample_B)
-            correct += 0 if found.correct is None else int(found.correct)
-    model.train()
+    for size, (value, count) in zip(sizes, torch.stack(found).tolist() if found else (), strict=True):
+        loss += value * size
+        correct += round(count)
+    if distributed.world_size() > 1:
+        total = torch.tensor([loss, correct], dtype=torch.float64)
+        loss, correct = distributed.all_reduce_sum(total).tolist()
     return loss / len(batches), None if batches.y is None else correct / len(batches)
 
 
 def _validate(job: Job) -> tuple[float, float | None]:
     """Evaluate the weights that would be kept on the validation samples."""
-    model = distributed.unwrap(job.model)
-    with nullcontext() if job.average is None else job.average.applied(model):
-        return evaluate(job.measure, job.model, job.validation)
+    with nullcontext() if job.average is None else job.average.applied(job.model):
+        return evaluate(job, job.validation)
 
 
-def _backward(job: Job, sample_B: Tensor) -> tuple[float, int]:
-    """Add up the gradients of the mean loss over parts and processes; return its value and correct count."""
+def _backward(job: Job, sample_B: Tensor) -> Tensor:
+    """Add up the gradients of the mean loss over parts and processes; return the numbers of `Taken`."""
     recipe = job.recipe
-    mine = sample_B[distributed.rank() :: distributed.world_size()]
+    parts, counts = _parts(recipe, sample_B)
     generator = seeds.generator(recipe.seed, "step", job.cursor.step, distributed.rank())
-    loss, count = 0.0, 0
-    parts = [part for part in mine.tensor_split(min(recipe.accumulate, max(1, len(mine)))) if len(part)]
-    for index, part in enumerate(parts):
-        batch = job.train.batch(part, job.cursor.epoch)
-        full = len(part) * recipe.accumulate * distributed.world_size() == recipe.batch
+    total: Tensor | None = None
+    for part_B in parts:
+        batch = job.train.batch(part_B, job.cursor.epoch)
+        full = len(part_B) * recipe.accumulate * distributed.world_size() == recipe.batch
         measure = job.compiled if job.compiled is not None and full else job.measure
-        autocast = torch.autocast(job.train.device.type, job.autocast, enabled=job.autocast is not None)
-        with distributed.gradient_sync(job.model, index == len(parts) - 1), autocast:
+        share = len(part_B) / len(sample_B) if counts else 0.0  # parts and processes may be of unequal size
+        with autocast(job):
             found = measure(job.model, batch, generator)
-            share = len(part) / len(sample_B)  # parts and processes may be of unequal size
-            # DistributedDataParallel averages gradients over processes; the factor makes that a sum.
-            (found.value * (share * distributed.world_size())).backward()  # type: ignore[no-untyped-call]
-        loss += float(found.value.detach()) * share
-        count += 0 if found.correct is None else int(found.correct)
+            value = found.value if job.scaler is None else job.scaler.scale(found.value)
+            (value * share).backward()  # type: ignore[no-untyped-call]
+        numbers = _numbers(found, share)
+        total = numbers if total is None else total + numbers
+    assert total is not None
     if distributed.world_size() == 1:
-        return loss, count
-    total = torch.tensor([loss, count], dtype=torch.float64)
-    loss, all_correct = distributed.all_reduce_sum(total).tolist()
-    return loss, round(all_correct)
+        return total
+    own = torch.tensor([float(request) for request in _own_requests(job)], dtype=total.dtype)
+    return distributed.reduce_gradients(job.parameters, torch.cat([total, own.to(total.device)]))
 
 
-def _clip(parameters: Sequence[Tensor], limit: float) -> float:
+def _parts(recipe: Recipe, sample_B: Tensor) -> tuple[Sequence[Tensor], bool]:
+    """Return the parts of a batch that this process computes one after the other, and whether they count."""
+    if not len(sample_B):
+        return (), False
+    mine_B, counts = distributed.share(sample_B)
+    return mine_B.tensor_split(min(recipe.accumulate, len(mine_B))), counts
+
+
+def _numbers(found: Loss, share: float = 1.0) -> Tensor:
+    """Return a part's share of the loss, and its correct count, as a vector on their device."""
+    wide = torch.float32 if found.value.device.type == "mps" else torch.float64
+    loss = found.value.detach().to(wide) * share
+    counted = found.correct is not None and share > 0
+    return torch.stack([loss, found.correct.to(wide) if counted else torch.zeros_like(loss)])
+
+
+def read_numbers(job: Job) -> None:
+    """Add the numbers of the steps taken to the cursor, with one wait for the device; stop if one is NaN."""
+    taken, cursor = job.taken, job.cursor
+    if not taken:
+        return
+    rows = torch.stack([torch.cat([one.numbers, one.norm.to(one.numbers)[None]]) for one in taken]).tolist()
+    for one, (loss, correct, *asked, norm) in zip(taken, rows, strict=True):
+        # A float16 gradient may overflow: the scaler leaves that step out.
+        if not math.isfinite(loss) or (job.scaler is None and not math.isfinite(norm)):
+            what = f"loss became {loss}" if not math.isfinite(loss) else f"gradient's norm became {norm}"
+            raise WorkFailed(
+                f"the {what} in step {one.step} (epoch {cursor.epoch + 1}): training stopped, the last good "
+                "state is kept; a smaller --lr or clipped gradients often help, and `vitruvius doctor` names "
+                "the causes of such failures"
+            )
+        cursor.loss += loss * one.samples
+        cursor.correct += round(correct)
+        cursor.norm += norm if math.isfinite(norm) else 0.0
+        if asked:
+            job.requests = Requests(stop=asked[0] > 0, late=asked[1] > 0)
+    taken.clear()
+
+
+def _own_requests(job: Job) -> Requests:
+    """Return whether this process was asked to stop, and whether its time is over."""
+    limit = job.recipe.time_limit
+    return Requests(bool(job.stop), limit is not None and time.perf_counter() - job.started >= limit)
+
+
+def _requests(job: Job) -> Requests:
+    """Return what to act on; several processes act together, on what all have read in the same step."""
+    return _own_requests(job) if distributed.world_size() == 1 else job.requests
+
+
+def _out_of_time(cursor: Cursor) -> Note:
+    when = f"after step {cursor.step:,}, in epoch {cursor.epoch + 1}"
+    return Note(text=f"stopped by the time limit {when}: --resume goes on", warning=True)
+
+
+def _save(job: Job) -> None:
+    """Save the state, unless a number that is read now shows that it is no good."""
+    read_numbers(job)
+    job.save(job)
+
+
+def autocast(job: Job) -> AbstractContextManager[Any]:
+    """Return the context in which the model computes with 16 bits, if it is to."""
+    return nullcontext() if job.autocast is None else torch.autocast(job.train.device.type, job.autocast)
+
+
+def _clip(parameters: Sequence[Tensor], limit: float) -> Tensor:
     """Scale the gradients down to a norm of `limit` (0 = any norm); return the norm before.
 
     The bits are those of `clip_grad_norm_`, which multiplies by 1 where nothing is to be clipped.
     """
     norm = nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
-    value = float(norm)
-    if limit and not value < CERTAINLY_BELOW * limit:
+    # Only a CPU knows the norm without waiting.
+    if limit and not (norm.device.type == "cpu" and float(norm) < CERTAINLY_BELOW * limit):
         nn.utils.clip_grads_with_norm_(parameters, limit, norm)
-    return value
+    return norm
 
 
 def _close_epoch(job: Job, timing: Timing) -> Epoch:
@@ -238,7 +346,7 @@ def _close_epoch(job: Job, timing: Timing) -> Epoch:
         train_accuracy=None if job.train.y is None else cursor.correct / seen,
         val_loss=val_loss,
         val_accuracy=val_accuracy,
-        lr=max(group["lr"] for group in job.optimiser.param_groups),
+        lr=job.recipe.rate(cursor.step, len(job.train)),
         grad_norm=cursor.norm / steps,
         timing=timing,
     )

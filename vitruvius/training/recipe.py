@@ -18,6 +18,8 @@ from vitruvius.arch.choice import ArchChoice
 from vitruvius.core.config import Names, Part
 from vitruvius.datasets import DataChoice
 
+SMALL = 0.01
+"""Share of the peak learning rate that is left after a cosine."""
 Epochs = Annotated[int, Field(ge=1, le=100_000)]
 BatchSize = Annotated[int, Field(ge=1, le=2**20)]
 LearningRate = Annotated[float, Field(gt=0, le=100)]
@@ -49,6 +51,9 @@ class Recipe(Part):
     """Steps over which the learning rate rises to its peak; before a cosine at most half of all steps."""
     schedule: Literal["cosine", "constant", "trapezoid"] = "cosine"
     """What the learning rate does after the warm-up; trapezoid: constant, then down over the last fifth."""
+    cosine_epochs: Epochs | None = None
+    """Epochs over which the cosine falls; after them the rate stays at a hundredth of its peak. Default: all.
+    With --resume, more --epochs then go on with that small rate, where otherwise it would rise again."""
     weight_decay: Annotated[float, Field(ge=0, le=1)] = 0.05
     """Pull of the optimiser on the weight matrices towards zero."""
     clip: Annotated[float, Field(ge=0)] = 1.0
@@ -58,7 +63,7 @@ class Recipe(Part):
     checkpoint: Annotated[int, Field(ge=1)] = 500
     """Optimiser steps between two checkpoints."""
     time_limit: Annotated[float, Field(gt=0)] | None = None
-    """Stop after so many seconds of this start, with the state saved."""
+    """Stop so many seconds after this start, reading data and compiling included, with the state saved."""
 
     def total_steps(self, samples: int) -> int:
         """Return the optimiser steps of the whole training; the last one of an epoch may be smaller."""
@@ -67,15 +72,21 @@ class Recipe(Part):
     def warmup_steps(self, samples: int) -> int:
         """Return how many steps the warm-up really takes: at most half of all, unless the rate stays."""
         constant = self.schedule == "constant"
-        return self.warmup if constant else min(self.warmup, self.total_steps(samples) // 2)
+        return self.warmup if constant else min(self.warmup, self._falling_steps(samples) // 2)
 
     def rate(self, step: int, samples: int) -> float:
         """Return the learning rate of a step (from 1)."""
-        total = self.total_steps(samples)
+        total = self._falling_steps(samples)
         if self.schedule == "trapezoid":
             falling = min(1.0, (total - step + 1) / math.ceil(total * FALLING))
             return falling * learning_rate(step, self.lr, self.warmup_steps(samples), None)
         return learning_rate(step, self.lr, self.warmup, total if self.schedule == "cosine" else None)
+
+    def _falling_steps(self, samples: int) -> int:
+        """Return the steps after which the learning rate has fallen: all, or those of a shorter cosine."""
+        if self.cosine_epochs is None or self.schedule != "cosine":
+            return self.total_steps(samples)
+        return self.cosine_epochs * math.ceil(samples / self.batch)
 
 
 class Augment(Part):
@@ -83,7 +94,7 @@ class Augment(Part):
 
     group: ClassVar[str] = "augmentation"
     shift: Shift = 0
-    """Random shifts of up to this fraction of the side, or so many pixels from 1 on; zeros move in."""
+    """Random shifts in each direction, zeros moving in: a fraction of the side, or pixels from 1 on."""
     crop: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Random square crops of 1 - crop to 1 of the side, scaled back."""
     flip: bool = False
@@ -148,16 +159,21 @@ class Compute(Threads):
     group: ClassVar[str] = "computing"
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     """Where to compute; auto: a GPU where there is one."""
-    precision: Literal["auto", "float32", "bfloat16", "float64"] = "auto"
-    """auto: bfloat16 where a GPU computes with it, float32 elsewhere."""
+    precision: Literal["auto", "float32", "bfloat16", "float16", "float64"] = "auto"
+    """auto: on an NVIDIA GPU bfloat16, or float16 if it computes only with that; float32 elsewhere."""
 
 
-class Compilation(Compute):
-    """Where and how a training computes, compiled or not."""
+class Execution(Compute):
+    """Where and how a training computes: compiled or not, in one process or several."""
 
     group: ClassVar[str] = "computing"
     compile: Literal["auto", "on", "off"] = "auto"
-    """torch.compile; auto: where it saves time within the run and a C++ compiler is found."""
+    """torch.compile; auto: where it saves time in the run and its time limit and a C++ compiler is found."""
+    save_memory: bool = False
+    """Keep the inputs of the layers only and compute the rest again in the backward pass: slower, smaller."""
+    workers: Annotated[int, Field(ge=0, le=256)] = 0
+    """Processes that share each batch on a CPU, and the threads; 0: as many as cores where a long training of
+    a small network gains by it (docs/gpu.md), else one."""
 
 
 class Regularisation(Part):
@@ -187,7 +203,7 @@ class Teaching(Part):
 
 
 class ClassifierSettings(
-    DataChoice, ArchChoice, Recipe, Regularisation, Teaching, Augment, Mixing, Sampling, Compilation
+    DataChoice, ArchChoice, Recipe, Regularisation, Teaching, Augment, Mixing, Sampling, Execution
 ):
     """Everything that training a classifier needs to know."""
 
@@ -218,6 +234,11 @@ class ClassifierSettings(
         """Return the optimiser steps of the whole training: `steps`, or those of all epochs."""
         return super().total_steps(samples) if self.steps is None else self.steps
 
+    @classmethod
+    def read_older(cls, recorded: Mapping[str, Any]) -> dict[str, Any]:
+        """Versions that did not record the number of processes used one."""
+        return {"workers": 1, **super().read_older(recorded)}
+
     @model_validator(mode="before")
     @classmethod
     def _network_of_the_checkpoint(cls, given: Any) -> Any:
@@ -232,7 +253,7 @@ class ClassifierSettings(
 def learning_rate(step: int, peak: float, warmup: int, total: int | None) -> float:
     """Return the learning rate of step `step` (from 1) of `total`; constant if `total` is None.
 
-    A warm-up takes at most half of the steps.
+    A warm-up takes at most half of the steps. After the last step a hundredth of the peak is left.
 
     >>> [round(learning_rate(step, 1.0, 2, 6), 3) for step in range(1, 7)]
     [0.5, 1.0, 1.0, 0.854, 0.5, 0.146]
@@ -242,4 +263,6 @@ def learning_rate(step: int, peak: float, warmup: int, total: int | None) -> flo
         return peak * step / warmup
     if total is None:
         return peak
+    if step > total:
+        return peak * SMALL
     return peak * (1 + math.cos(math.pi * (step - 1 - warmup) / max(1, total - warmup))) / 2

@@ -69,7 +69,7 @@ def write_evaluation(
 def answers(run: Trained) -> list[Block]:
     """Say first how good the network is, against what, and how often the test images were read."""
     result, test = run.result, run.test
-    said = card.verdict(test, "test images", result.baselines) if test else "Not tested"
+    said = card.verdict(test, "test images", result.against_baselines) if test else "Not tested"
     found: list[Block] = [Text(text=said, style="title"), Text(text=result.about_test)]
     found += card.top5(test) if test else []
     for finding in result.findings:
@@ -139,7 +139,7 @@ def mistakes(wrong: Sequence[Shown]) -> Pictures:
 
 def facts(result: Result, settings: ClassifierSettings) -> list[Block]:
     """Return every number of the result, and all settings."""
-    fields = result.model_dump(mode="json", exclude={"findings", "baselines"})
+    fields = result.model_dump(mode="json", exclude={"findings", "baselines", "against_baselines"})
     known = {key: value for key, value in fields.items() if "accuracy" in key and value is not None}
     fields |= {key: f"{value:.2%}" for key, value in known.items()}
     chosen = settings.model_dump(mode="json")

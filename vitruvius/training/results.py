@@ -117,13 +117,6 @@ class ClassScore(Strict):
         return self.right / self.predicted if self.predicted else None
 
 
-class Baseline(Strict):
-    """What a simple classifier reaches on the same images: the accuracy to beat."""
-
-    name: str
-    accuracy: float
-
-
 class TestScore(Strict):
     """Loss, accuracy and confusion counts of a classifier on images with known classes."""
 
@@ -198,6 +191,45 @@ class Readings(Strict):
         return next((reading.score for reading in self.readings if reading.weights == weights), None)
 
 
+class Baseline(Strict):
+    """A simple classifier of pixels and its accuracies; None: there are no such images, or not yet read."""
+
+    model_config: ClassVar[ConfigDict] = READS_OLDER
+    name: str
+    val_accuracy: float | None
+    test_accuracy: float | None = None
+    l2: float | None = None
+    """The penalty of the linear probe, chosen on the validation images."""
+
+
+class Baselines(records.Record):
+    """What a network has to beat: simple classifiers of pixels on the same split, the file baselines.json."""
+
+    model_config: ClassVar[ConfigDict] = READS_OLDER
+    found: tuple[Baseline, ...]
+    images: int
+    """Training images that were used."""
+    side: int
+    """Side to which the images were averaged."""
+    mirrored: bool | None = None
+    """Whether the better of them recognises mirrored validation images as well; None: not known."""
+
+    def best(self, part: str) -> Baseline | None:
+        """Return the best on `val` or `test` images, None if there is no accuracy on these."""
+        known = [one for one in self.found if getattr(one, f"{part}_accuracy") is not None]
+        return max(known, key=lambda one: float(getattr(one, f"{part}_accuracy")), default=None)
+
+    def sentence(self, part: str) -> str:
+        """Name each with its accuracy on `val` or `test` images."""
+        known = [(one.name, getattr(one, f"{part}_accuracy")) for one in self.found]
+        shown = ", ".join(f"{name} {value:.2%}" for name, value in known if value is not None)
+        return f"{shown} (pixels of {self.images:,} training images)" if shown else ""
+
+    def view(self) -> Iterable[Block]:
+        if shown := self.sentence("val"):
+            yield Text(text=f"to beat on the validation images: {shown}", style="note")
+
+
 class Result(records.Result):
     """A trained network with its test score, measured with the weights of the best validation epoch."""
 
@@ -209,8 +241,6 @@ class Result(records.Result):
     """The 95 % interval of the test accuracy."""
     test_top5: float | None = None
     """How often the right class is among the first five; None with ten classes or fewer."""
-    baselines: tuple[Baseline, ...] = ()
-    """What simple classifiers reach on the same test images."""
     test_images: int | None = None
     """None in results of older versions."""
     test_readings: int = 1
@@ -232,6 +262,12 @@ class Result(records.Result):
     inexact: bool = False
     findings: tuple[Finding, ...] = ()
     """The findings of --doctor."""
+    baselines: Baselines | None = None
+    """Simple classifiers of pixels on the same split."""
+    against_baselines: str = ""
+    """Whether the network is better than those, and why it is not."""
+    chosen: tuple[str, ...] = ()
+    """What was chosen for the data, a sentence for each choice."""
 
     @property
     def about_test(self) -> str:
@@ -268,6 +304,8 @@ class Result(records.Result):
             f"{self.params:,} parameters, {self.seconds:.0f} s, {self.images_per_second:,.0f} images/s",
             style="title",
         )
+        if self.against_baselines:
+            yield Text(text=self.against_baselines, style="note")
         if self.test_accuracy is None or self.test_readings > 1:
             yield Text(text=self.about_test, style="note")
         for finding in self.findings:

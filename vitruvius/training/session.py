@@ -2,7 +2,9 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+import math
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,6 +20,7 @@ from vitruvius.core.records import Note, Record
 from vitruvius.core.runs import RunFolder
 from vitruvius.training import checkpoint, distributed, loop, results
 from vitruvius.training.loop import Job
+from vitruvius.training.recipe import SMALL
 from vitruvius.training.results import Epoch
 
 C = TypeVar("C", bound=RunConfig)
@@ -25,8 +28,13 @@ Environment = dict[str, Any]
 
 
 @contextmanager
-def open_run(verb: str, config: C, flags: Flags) -> Iterator[tuple[RunFolder, C]]:
-    """Open the run folder on every rank: rank 0 creates and locks it and broadcasts its path and config."""
+def open_run(
+    verb: str, config: C, flags: Flags, processes: Callable[[C], int] = lambda config: 1
+) -> Iterator[tuple[RunFolder, C]]:
+    """Open the run folder on every rank: rank 0 creates and locks it and broadcasts its path and config.
+
+    `processes`: how many a config asks for; unless torchrun has started them, rank 0 starts the others.
+    """
     if distributed.rank() > 0:
         received = distributed.broadcast_string("")
         if not received:
@@ -40,6 +48,9 @@ def open_run(verb: str, config: C, flags: Flags) -> Iterator[tuple[RunFolder, C]
         except VitruviusError:
             distributed.broadcast_string("")
             raise
+        # As every rank but 0, a process that is started here takes folder and config from the broadcast.
+        again = [sys.executable, "-m", "vitruvius", verb, "--resume", str(folder.folder), "--quiet"]
+        stack.enter_context(distributed.start(processes(config), again))
         settings = config.model_dump(mode="json")
         about = {"folder": str(folder.folder), "is_new": folder.is_new, "config": settings}
         distributed.broadcast_string(json.dumps(about))
@@ -67,6 +78,7 @@ def run_job(
     _save_into(folder, job, best, environment, keeps_model)
     for warning in warnings:
         yield Note(text=warning, warning=True)
+    yield from _rising_rate(job, epochs)
     for record in loop.run(job):
         if isinstance(record, Epoch) and distributed.rank() == 0:
             folder.keep(record)
@@ -77,7 +89,21 @@ def run_job(
         job.keep_best(job)
         if keeps_model and distributed.rank() == 0:
             folder.write(MODEL, save(best))
-    distributed.unwrap(job.model).load_state_dict(best)
+    job.model.load_state_dict(best)
+
+
+def _rising_rate(job: Job, epochs: list[Epoch]) -> Iterator[Note]:
+    """Say so if more epochs make the learning rate rise again, as a longer cosine does."""
+    if not epochs or job.is_finished or job.recipe.schedule != "cosine":
+        return
+    recipe, samples, last = job.recipe, len(job.train), epochs[-1].lr
+    ended = min(job.cursor.step, epochs[-1].epoch * math.ceil(samples / recipe.batch))
+    rate = recipe.rate(job.cursor.step + 1, samples)
+    if rate > last and recipe.rate(ended, samples) != last:  # another schedule than that of the epochs before
+        cure = f"--cosine-epochs {epochs[-1].epoch} would go on with {SMALL * recipe.lr:.2g}"
+        spread = f"as its cosine is spread over {recipe.cosine_epochs or recipe.epochs} epochs now"
+        text = f"the learning rate rises again, from {last:.2g} to {rate:.2g}, {spread}"
+        yield Note(text=text if recipe.cosine_epochs else f"{text}; {cure}", warning=True)
 
 
 def _save_into(
@@ -94,7 +120,7 @@ def _save_into(
     def keep_best(job: Job) -> None:
         nonlocal kept
         state = loop.kept_weights(job)
-        best.update({name: value.detach().clone() for name, value in state.items()})
+        best.update({name: value.detach().to("cpu", copy=True) for name, value in state.items()})
         kept = _digest(best) if keeps_model and distributed.rank() == 0 else None
 
     def write(job: Job) -> None:
@@ -137,8 +163,9 @@ def _check_environment(folder: RunFolder, environment: Environment, allow_inexac
             folder.seal(environment)
         return ""
     before = manifest.environment
-    keys = [key for key in environment if before.get(key) != environment[key] and key != "inexact"]
-    differing = "; ".join(f"{key} was {before.get(key)}, is {environment[key]}" for key in keys)
+    known = [key for key in environment if key in before and key != "inexact"]  # older versions know fewer
+    keys = [key for key in known if before[key] != environment[key]]
+    differing = "; ".join(f"{key} was {before[key]}, is {environment[key]}" for key in keys)
     if differing and not allow_inexact:
         cure = "(--allow-inexact goes on all the same and marks the run)"
         raise UserError(f"{folder.folder.name} cannot be continued to the bit: {differing} {cure}")

@@ -1,6 +1,7 @@
-"""Train a Vision Transformer: the reference ViT on MNIST by default, your own images and sizes by a flag.
+"""Train a Vision Transformer: the reference ViT on MNIST by default, one chosen for your own images.
 
 vitruvius train
+vitruvius train --data photos
 vitruvius train --epochs 1 --set depth=2
 vitruvius train --steps 200 --warmup 50
 vitruvius train --data fashion_mnist:mini --arch mnist-slim --name fashion
@@ -11,10 +12,12 @@ vitruvius train --epochs 1 --doctor
 """
 
 import shlex
+import time
 from collections.abc import Generator, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
-from vitruvius.arch import cost
 from vitruvius.core import config, records, runs, signals
 from vitruvius.core.config import Flags
 from vitruvius.core.errors import Interrupted, UserError, VitruviusError
@@ -29,45 +32,59 @@ class Config(config.RunConfig, ClassifierSettings):
     """What is trained, on what, and how."""
 
     takes: ClassVar[tuple[str, ...]] = (*config.RunConfig.takes, "allow_inexact")
-    changeable: ClassVar[tuple[str, ...]] = ("epochs", "time_limit", "patience", "log", "doctor")
+    changeable: ClassVar[tuple[str, ...]] = (
+        *("epochs", "cosine_epochs", "time_limit", "patience", "log", "doctor"),
+    )
     short = ("data", "arch", "set", "recipe", "epochs", "steps", "batch", "lr", "init", "seed", "doctor")
     group: ClassVar[str] = "run"
     log: config.Names = ()
     """Where the numbers of each epoch go, too: tensorboard (event files), jsonl (metrics.jsonl)."""
     doctor: bool = False
-    """Watch this training like `doctor run` a script; exit code 1 on a proven bug. Turns --compile off."""
+    """Watch this training like `doctor run` a script; exit code 1 on a proven bug. Turns --compile and
+    --workers off."""
 
 
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Train, evaluate on the test images, write the run folder."""
+    started = time.perf_counter()  # the time limit counts importing torch and reading data too
     from vitruvius.training import classifier, device, distributed, session, sinks
 
-    where = device.choose_device(config.device)
-    for name in config.log:
-        sinks.get(name)
-    # What cannot be trained is refused before there is a run folder.
-    prepared = classifier.prepare(config) if flags.resume is None else None
-    config = prepared.settings if prepared else config
-    with (
-        distributed.init(where),
-        session.open_run("train", _alone_if_watched(config), flags) as (folder, recorded),
-        signals.on_signals() as stop,
-    ):
+    with ExitStack() as stack:
+        stack.enter_context(distributed.init())
+        _refuse_to_watch_several(config)
+        for name in config.log:
+            sinks.get(name)
+        prepared = None
+        if flags.resume is None:  # what cannot be trained is refused before there is a run folder
+            yield from config.decode()
+            prepared = classifier.prepare(config)
+            config = classifier.decided(
+                prepared.settings, prepared.data, prepared.arch, alone=prepared.settings.doctor
+            )
+        opened = session.open_run("train", config, flags, lambda recorded: max(1, recorded.workers))
+        folder, recorded = stack.enter_context(opened)
+        stop = stack.enter_context(signals.on_signals())
         config = recorded.model_copy(update={"doctor": config.doctor})
         _refuse_fewer_epochs(config, folder)
-        _, data, arch, reasons = prepared or classifier.prepare(config)
-        threads = device.set_threads(config.threads)
-        macs = cost.cost(arch).macs * config.batch * config.total_steps(len(data.train))
-        precision = device.choose_precision(config.precision, where)
-        config = config.model_copy(update={"compile": _compile(config, macs, folder), "precision": precision})
+        if prepared is None:
+            yield from config.decode()
+            prepared = classifier.prepare(config, is_new=False)
+        data, arch = prepared.data, prepared.arch
+        if not folder.is_new:
+            _refuse_to_watch_another_way(config, folder)
+            now = classifier.decided(config, data, arch, alone=config.doctor)
+            # Checkpoints of older versions say auto.
+            config = now.model_copy(update={"device": config.device})
         if distributed.rank() == 0:
             folder.write_config(config)
+        where = device.choose_device(config.device)
+        stack.enter_context(device.threads(0))  # the caller gets its own number of threads back
+        threads = device.set_threads(config.threads, config.workers)
         job = classifier.job(config, data, arch, where)
-        job.stop = stop
-        machine = device.fingerprint(threads, distributed.world_size())
+        job.stop, job.started = stop, started
+        machine = device.fingerprint(threads, distributed.world_size(), where)
         environment = runs.environment(**machine, **classifier.inputs(config, data))
-        yield from (records.Note(text=reason) for reason in reasons)
-        yield from classifier.describe(config, data, arch)
+        yield from classifier.describe(replace(prepared, settings=config))
         if config.lr == "auto":
             config = yield from _with_rate(config, job, folder)
         if config.doctor:
@@ -80,7 +97,8 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
             yield from work
         if distributed.rank() == 0:
             inexact = environment.get("inexact", False)
-            result = classifier.finish(folder, config, data, arch, job, inexact=inexact, findings=findings)
+            more = {"inexact": inexact, "findings": findings, "chosen": prepared.chosen}
+            result = classifier.finish(folder, config, data, arch, job, known=prepared.baselines, **more)
             folder.seal(environment)
             yield result
 
@@ -118,13 +136,21 @@ def _logged(
         raise Interrupted(f"{error}; `{command}` goes on", error.exit_code - 128) from None
 
 
-def _alone_if_watched(config: Config) -> Config:
-    """Return the config; refuse --doctor in several processes before there is a run folder."""
+def _refuse_to_watch_several(config: Config) -> None:
+    """Refuse --doctor in several processes before there is a run folder."""
     from vitruvius.training import distributed
 
     if config.doctor and distributed.world_size() > 1:
         raise UserError("--doctor watches one process: train without torchrun")
-    return config
+
+
+def _refuse_to_watch_another_way(config: Config, folder: runs.RunFolder) -> None:
+    """Refuse --doctor for a run that was trained in a way that it turns off."""
+    another = "is compiled, and uncompiled" if config.compile == "on" else ""
+    if config.workers > 1:
+        another = f"is trained by {config.workers} processes, and by one"
+    if config.doctor and another:
+        raise UserError(f"--doctor: {folder.folder.name} {another} it would not go on to the bit")
 
 
 def _refuse_fewer_epochs(config: Config, folder: runs.RunFolder) -> None:
@@ -138,17 +164,6 @@ def _refuse_fewer_epochs(config: Config, folder: runs.RunFolder) -> None:
     if config.steps is None and config.epochs < done:
         cure = f"ask for {done} or more, or start anew with another --name"
         raise UserError(f"--resume {folder.folder.name} --epochs {config.epochs}: {done} are done; {cure}")
-
-
-def _compile(config: Config, macs: int, folder: runs.RunFolder) -> str:
-    """Return whether this run is compiled, "on" or "off"; the doctor and several processes exclude it."""
-    from vitruvius.training import device, distributed
-
-    if config.doctor and config.compile == "on" and not folder.is_new:
-        why = "is compiled, and uncompiled it would not go on to the bit"
-        raise UserError(f"--doctor: {folder.folder.name} {why}")
-    alone = not config.doctor and distributed.world_size() == 1
-    return "on" if alone and device.should_compile(config.compile, macs) else "off"
 
 
 def _watched(work: Iterator[records.Record]) -> "Generator[records.Record, None, tuple[Finding, ...]]":
