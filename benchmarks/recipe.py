@@ -1,11 +1,11 @@
 """What each ingredient of a recipe brings, and how good the recipes are: chosen on validation, tested once.
 
-    python -m benchmarks.recipe --ablation DATA      the recipe, and the recipe without each ingredient: validation
-    python -m benchmarks.recipe --final DATA         the recipe, three seeds, the test images read once per seed
-    python -m benchmarks.recipe --quick              both on 200 of the images for 2 epochs: only shows that it runs
+    python -m benchmarks.recipe --ablation DATA    the recipe, and without each ingredient: validation
+    python -m benchmarks.recipe --final DATA       the recipe, three seeds, the test images read once per seed
+    python -m benchmarks.recipe --quick            four steps of each: only shows that it runs
 
-DATA is digits (scikit-learn's 1,797 digits of 8 x 8), fashion_mnist, cifar or a folder of images. An SVM on the
-pixels is the peer of --final, under the same split. Rows are appended to results/recipe.json.
+DATA is digits (scikit-learn's 1,797 digits of 8 x 8), fashion_mnist, cifar or a folder of images. An SVM on
+the pixels is the peer of --final, under the same split. Rows are appended to results/recipe.json.
 """
 
 import argparse

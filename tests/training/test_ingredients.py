@@ -1,5 +1,7 @@
 """The ingredients of a recipe inside the loop: parts equal the whole, averages are kept, patience ends it."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import nn
@@ -49,8 +51,8 @@ def test_the_averaged_weights_are_evaluated_and_kept() -> None:
     (record,) = [record for record in loop.run(work) if isinstance(record, Epoch)]
     averaged = build(ARCH, seed=1).double()
     averaged.load_state_dict(loop.kept_weights(work))
-    assert record.val_loss == loop.evaluate(classify, averaged, work.validation)[0]
-    assert record.val_loss != loop.evaluate(classify, work.model, work.validation)[0]
+    assert record.val_loss != loop.evaluate(work, work.validation)[0]
+    assert record.val_loss == loop.evaluate(replace(work, model=averaged), work.validation)[0]
     assert not torch.equal(weights(averaged), weights(work.model))
 
 
@@ -60,10 +62,10 @@ def test_a_training_without_a_better_epoch_ends_and_counts_as_finished() -> None
     records = list(loop.run(work))
     assert [record.epoch for record in records if isinstance(record, Epoch)] == [1, 2, 3, 4]
     assert any("stopped early after 4 epochs" in note.text for note in records if isinstance(note, Note))
-    assert loop.has_ended(work)
+    assert work.is_finished
     assert not [record for record in loop.run(work) if isinstance(record, Epoch)]  # also after a resume
     work.patience = 5
-    assert not loop.has_ended(work)
+    assert not work.is_finished
 
 
 def test_each_layer_learns_more_slowly_than_the_one_above_it() -> None:

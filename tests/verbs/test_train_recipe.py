@@ -1,4 +1,4 @@
-"""Recipes as a person meets them: resumed to the bit, recorded, refused by name, taught, fine-tuned, logged."""
+"""Recipes as a person meets them: resumed to the bit, recorded, refused, taught, fine-tuned, logged."""
 
 import json
 import struct

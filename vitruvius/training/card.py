@@ -31,7 +31,7 @@ def verdict(score: TestScore, what: str, against: str = "") -> str:
 
 
 def class_table(classes: Sequence[str], score: TestScore) -> Table:
-    """Show for every class how many images it has, how many of them are found, and how many calls are right."""
+    """Show for every class how many images it has, how many are found, and how many predictions are right."""
     rows = [_row(one) for one in class_scores(classes, score.confusion)]
     columns = ("class", "images", "right", "recall", "predicted", "precision")
     return Table(title="Classes", columns=columns, rows=tuple(rows))

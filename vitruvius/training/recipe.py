@@ -225,19 +225,14 @@ class ClassifierSettings(
     is taken unless --arch names one. Masked pretraining trains the patches and not the class token:
     after it, --set pooling=mean may help."""
 
-    @classmethod
-    def read_older(cls, recorded: Mapping[str, Any]) -> dict[str, Any]:
-        """Older versions knew no recipes: what they left unsaid has its default."""
-        return {"recipe": "plain", **super().read_older(recorded)}
-
     def total_steps(self, samples: int) -> int:
         """Return the optimiser steps of the whole training: `steps`, or those of all epochs."""
         return super().total_steps(samples) if self.steps is None else self.steps
 
     @classmethod
     def read_older(cls, recorded: Mapping[str, Any]) -> dict[str, Any]:
-        """Versions that did not record the number of processes used one."""
-        return {"workers": 1, **super().read_older(recorded)}
+        """Versions that did not record the number of processes used one, and knew no recipes."""
+        return {"workers": 1, "recipe": "plain", **super().read_older(recorded)}
 
     @model_validator(mode="before")
     @classmethod

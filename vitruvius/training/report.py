@@ -1,4 +1,4 @@
-"""The report of a training: verdict, curves, confusion, mistakes, tables, model card; pictures of attention."""
+"""The report of a training: verdict, curves, confusion, mistakes, tables, card; pictures of attention."""
 
 import math
 from collections.abc import Mapping, Sequence

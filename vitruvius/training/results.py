@@ -153,8 +153,8 @@ def class_scores(classes: Sequence[str], confusion: Sequence[Sequence[int]]) -> 
 def wilson(right: int, images: int) -> tuple[float, float]:
     r"""Return the 95 % interval of a share by its score test (Wilson 1927); (0, 1) without images.
 
-    $\frac{p + z^2/2n \pm z\sqrt{p(1-p)/n + z^2/4n^2}}{1 + z^2/n}$ with $z = 1.96$. It never leaves 0..1, and is
-    no single point where all images are right.
+    $\frac{p + z^2/2n \pm z\sqrt{p(1-p)/n + z^2/4n^2}}{1 + z^2/n}$ with $z = 1.96$. It never leaves 0..1, and
+    is no single point where all images are right.
 
     >>> [round(value, 4) for value in wilson(9, 10)]
     [0.5958, 0.9821]

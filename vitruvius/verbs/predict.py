@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from vitruvius.core import config, files, records, runs
+from vitruvius.core import config, files, plugins, records, runs
 from vitruvius.core.blocks import Block, Table, Text
 from vitruvius.core.config import Flags, Positional
 from vitruvius.core.errors import UserError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from vitruvius.training.predictor import Predictor
 
 
-SUFFIXES = (".png", ".jpg", ".jpeg")
+SUFFIXES: tuple[str, ...] = plugins.constant(plugins.PACKAGE / "datasets" / "_images.py", "SUFFIXES")
 
 
 class Config(config.RunConfig):
@@ -33,7 +33,7 @@ class Config(config.RunConfig):
     run: Positional[str] = ""
     """The training run: its name or its folder; if the first word names an image, the newest run."""
     images: Positional[tuple[str, ...]] = ()
-    """PNG or JPEG files, folders of them, or patterns such as "photos/*.jpg"."""
+    """Picture files, folders of them, or patterns such as "photos/*.jpg"."""
     top: Annotated[int, Field(ge=1, le=1000)] = 3
     """How many classes are shown for each image."""
     format: Literal["table", "csv", "jsonl"] = "table"
@@ -148,7 +148,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
 
 
 def _source(config: Config, flags: Flags) -> tuple[Path, tuple[str, ...]]:
-    """Return the run and the words that name images; if the first word is no run but images, the newest run."""
+    """Return the run and the words that name images; if the first names images and no run, the newest run."""
     from vitruvius.core import run_list
 
     try:
@@ -172,7 +172,7 @@ def _matches(word: str) -> list[str]:
     else:
         return [word]
     if not found:
-        raise UserError(f"{word}: no {', '.join(SUFFIXES)} files are there")
+        raise UserError(f"{word}: no pictures are there ({' '.join(SUFFIXES)})")
     return found
 
 
