@@ -22,6 +22,7 @@ __all__ = [
     "ViT",
     "cost",
     "data",
+    "evaluate",
     "explain",
     "export",
     "measure",
@@ -65,6 +66,11 @@ def probe(source: str, **options: Any) -> "Result":
 def predict(run: str, *images: str, **options: Any) -> "Result":
     """Classify images with a trained run: `predict("small", "digit.png", overlay=True)`."""
     return _result("predict", run, *images, **options)
+
+
+def evaluate(run: str, data: str = "", **options: Any) -> "Result":
+    """Evaluate a trained run on other data: `evaluate("small", "photos")`."""
+    return _result("evaluate", run, data, **options)
 
 
 def export(run: str, **options: Any) -> "Result":

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from vitruvius import datasets
 from vitruvius.core import files, integrity
 from vitruvius.core.errors import UserError
 from vitruvius.datasets import DataChoice, Dataset, Split
@@ -31,11 +32,11 @@ class Foreign(NamedTuple):
 
 
 def load(run: Path, model: Predictor, choice: DataChoice, part: str) -> Foreign:
-    """Read data in the form that a run takes; refuse classes that it does not know.
+    """Read data, chosen by `choice_for`, in the form that a run takes; refuse classes that it does not know.
 
     `part` auto is the test images of the data that the run was trained on, and all images of other data.
     """
-    data = _sized(run, model, choice).load()
+    data = choice.load()
     manifest = integrity.read_manifest(run)
     trained_on = manifest.environment.get("data_sha256") if manifest else None
     is_own = bool(data.sha256) and trained_on == data.sha256
@@ -55,14 +56,16 @@ def batches(model: Predictor, images: Split) -> Batches:
     return Batches(images.x, images.y, mean=model.mean, std=model.std)
 
 
-def _sized(run: Path, model: Predictor, choice: DataChoice) -> DataChoice:
-    """Return the choice of data, a folder with the image side of the run; without data, the run's own."""
+def choice_for(run: Path, model: Predictor, choice: DataChoice) -> DataChoice:
+    """Return the choice of data, own pictures with the side and the fit of the run; without, the run's own."""
     if not choice.data:
         recorded = DataChoice.read_older(files.read_object(run / "config.json"))
         return DataChoice(**{key: recorded[key] for key in DataChoice.model_fields if key in recorded})
     fields = {key: getattr(choice, key) for key in DataChoice.model_fields}
-    if choice.data.startswith("folder:") and not SIDED.search(choice.data):
-        fields["data"] = f"{choice.data}@{model.net.arch.image}"
+    if datasets.own_pictures(choice.data):
+        fields["fit"] = choice.fit if "fit" in choice.model_fields_set else model.fit
+        if not SIDED.search(choice.data):
+            fields["data"] = f"{choice.data}@{model.net.arch.image}"
     return DataChoice(**fields)
 
 

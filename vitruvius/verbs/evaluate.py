@@ -38,7 +38,9 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         )
     source = runs.find(config.run, "train", flags.runs)
     model = predictor.load(source)
-    found = foreign.load(source, model, config, config.on)
+    choice = foreign.choice_for(source, model, config)
+    yield from choice.decode()
+    found = foreign.load(source, model, choice, config.on)
     with runs.opened("evaluate", config, flags) as (folder, config):
         yield records.Note(text=f"{found.name}: {len(found.images.x):,} images ({found.part})")
         score = evaluate.score(model.net, foreign.batches(model, found.images), model.classes)
