@@ -129,11 +129,11 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
             first = first or list(images.values())
             found = _guesses(model, images, config.top)
             for name in batch:
-                picture = folder.path(f"{_stem(name, names)}-attention.png") if name in images else None
-                if picture and config.overlay:
+                about = {"guesses": found.get(name, ()), "failed": failed.get(name)}
+                if config.overlay and name in images:
+                    picture = folder.path(f"{_stem(name, names)}-attention.png")
                     _draw_overlay(name, found[name][0], model, images[name], picture)
-                shown = str(picture) if picture and config.overlay else None
-                about = {"guesses": found.get(name, ()), "attention": shown, "failed": failed.get(name)}
+                    about["attention"] = str(picture)
                 predictions.append(Prediction(image=name, **about))
         is_drawn = config.overlay or not names
         drawn = _draw_model(folder, model, first) if is_drawn else {}
