@@ -44,10 +44,12 @@ PICTURES = {"mnist": (1, 28, 28), "fashion_mnist": (1, 28, 28), "cifar": (3, 32,
 RUN_OF = {
     "predict": ("train",),
     "export": ("train",),
+    "evaluate": ("train",),
     "measure": ("train",),
     "probe": ("pretrain", "train"),
     "--resume": ("train", "pretrain", "search"),
     "--init": ("train", "pretrain"),
+    "--teacher": ("train",),
 }
 """Which verbs make the runs that a verb or an option takes."""
 NOT_RUNS = re.compile(r"raw|(pca|untrained):.*|.*\.(safetensors|json|png)|mnist.*")
@@ -149,7 +151,8 @@ def values(words: list[str], option: str) -> list[str]:
 def run_names(command: str) -> list[tuple[str, str]]:
     """The runs that a command takes, each with the verb or option that takes it."""
     verb, words = split(command)
-    found = [(word, option) for option in ("--resume", "--init") for word in values(words, option)]
+    options = ("--resume", "--init", "--teacher")
+    found = [(word, option) for option in options for word in values(words, option)]
     taken = list(itertools.takewhile(lambda word: not word.startswith("-"), words))
     if verb[0] in RUN_OF:
         found += [(word, verb[0]) for word in taken[: None if verb == ["measure"] else 1]]
@@ -244,9 +247,9 @@ def _make(word: str, option: str) -> None:
         path, _, name = part.partition(":")
         if path.endswith((".png", ".jpg")):
             Image.fromarray(random.integers(256, size=(28, 28), dtype=np.uint8)).save(path)
-        elif path == "folder":
+        elif path == "folder" or re.fullmatch(r"photos(@\d+)?", path):
             for index in range(24):
-                folder = Path(name, ("oak", "elm")[index % 2])
+                folder = Path((name or path).partition("@")[0], ("oak", "elm")[index % 2])
                 folder.mkdir(parents=True, exist_ok=True)
                 Image.fromarray(random.integers(256, size=(32, 32, 3), dtype=np.uint8)).save(
                     folder / f"{index}.png"

@@ -23,6 +23,8 @@ __all__ = [
     "ViT",
     "check",
     "cost",
+    "data",
+    "evaluate",
     "explain",
     "export",
     "measure",
@@ -60,6 +62,11 @@ def pretrain(**options: Any) -> "Result":
     return _result("pretrain", **options)
 
 
+def data(data: str, **options: Any) -> "Result":
+    """Show what a data set holds: `data("photos")`."""
+    return _result("data", data, **options)
+
+
 def probe(source: str, **options: Any) -> "Result":
     """Probe features with a simple classifier: `probe("raw")`, `probe("pca:50", labels=200)`."""
     return _result("probe", source, **options)
@@ -68,6 +75,11 @@ def probe(source: str, **options: Any) -> "Result":
 def predict(run: str, *images: str, **options: Any) -> "Result":
     """Classify images with a trained run: `predict("small", "digit.png", overlay=True)`."""
     return _result("predict", run, *images, **options)
+
+
+def evaluate(run: str, data: str = "", **options: Any) -> "Result":
+    """Evaluate a trained run on other data: `evaluate("small", "photos")`."""
+    return _result("evaluate", run, data, **options)
 
 
 def export(run: str, **options: Any) -> "Result":

@@ -53,12 +53,16 @@ def others(config: Config, seed: int) -> dict[str, dict[str, Any]]:
     assert drawn.largest is not None
     at_random = drawn.candidates[np.random.default_rng(seed).integers(len(drawn.candidates))]
     found = {"largest": trials.options(drawn.largest.arch), "random": trials.options(at_random.arch)}
-    return found | {"mnist-slim": {"arch": "mnist-slim", "set": () if sizes["image"] % 7 == 0 else ("patch=4",)}}
+    return found | {
+        "mnist-slim": {"arch": "mnist-slim", "set": () if sizes["image"] % 7 == 0 else ("patch=4",)}
+    }
 
 
 def main() -> None:
     """Run all seeds, print and write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", default="fashion_mnist:full")
     parser.add_argument("--max-params", type=int, default=100_000)
     parser.add_argument("--hours", type=float, default=0.75)
@@ -73,7 +77,11 @@ def main() -> None:
     rows = []
     for what in seeds[0]:
         values = np.array([found[what] for found in seeds])
-        half = t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / len(values) ** 0.5 if len(values) > 1 else 0.0
+        half = (
+            t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / len(values) ** 0.5
+            if len(values) > 1
+            else 0.0
+        )
         rows.append({"network": what, "mean": float(values.mean()), "half_width": float(half)})
         print(f"{what:>12}: {100 * values.mean():.2f} % +- {100 * half:.2f}")
     if not options.quick:

@@ -30,10 +30,18 @@ def draw(count: int) -> dict[str, Any]:
 
 def search(workers: int, trainings: int) -> float:
     """Time the trainings of a search: all its seconds without those before the first of them."""
-    asked: dict[str, Any] = {"data": "mnist", "max_params": 50_000, "epochs": 1, "trainings": trainings, "scored": 16}
+    asked: dict[str, Any] = {
+        "data": "mnist",
+        "max_params": 50_000,
+        "epochs": 1,
+        "trainings": trainings,
+        "scored": 16,
+    }
     with tempfile.TemporaryDirectory() as runs:
         began = 0.0
-        for one in vitruvius.stream("search", **asked, spread="processes", workers=workers, runs=runs, name="x"):
+        for one in vitruvius.stream(
+            "search", **asked, spread="processes", workers=workers, runs=runs, name="x"
+        ):
             if getattr(one, "stage", 0) == 3 and not began:
                 began = time.perf_counter()
         return time.perf_counter() - began
@@ -41,7 +49,9 @@ def search(workers: int, trainings: int) -> float:
 
 def main() -> None:
     """Measure, print and write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
     load = None if options.quick else record.refuse_if_busy()

@@ -64,10 +64,14 @@ def read(path: Path, data: str, batch: int) -> Table:
         column: np.array([np.nan if value is None else value for value in tables.accuracies(path, column)])
         for column in tables.columns(path)
     }
-    return Table(path.stem, archs, np.array([float(cost.cost(arch).params) for arch in archs]), values, columns)
+    return Table(
+        path.stem, archs, np.array([float(cost.cost(arch).params) for arch in archs]), values, columns
+    )
 
 
-def by_search(prior: Floats, features: surrogate.Groups, accuracy: Floats, params: Floats, k: int) -> list[int]:
+def by_search(
+    prior: Floats, features: surrogate.Groups, accuracy: Floats, params: Floats, k: int
+) -> list[int]:
     """Choose k networks as the search does, one training after the other."""
     order = dict(enumerate(prior.tolist()))
     chosen = promotion.first(order, min(k, surrogate.ENOUGH), wanted=[int(params.argmax())])
@@ -108,9 +112,17 @@ def regrets(table: Table, label: str, repetitions: int) -> list[dict[str, Any]]:
                 "best score": np.argsort(-scores[best], kind="stable")[:k].tolist(),
             }
             for way, chosen in ways.items():
-                lost.setdefault((way, k), []).append(100 * float(accuracy.max() - accuracy[list(chosen)].max()))
+                lost.setdefault((way, k), []).append(
+                    100 * float(accuracy.max() - accuracy[list(chosen)].max())
+                )
     return [
-        {"table": table.name, "label": label, "k": k, "way": way, "score": best if way == "best score" else None}
+        {
+            "table": table.name,
+            "label": label,
+            "k": k,
+            "way": way,
+            "score": best if way == "best score" else None,
+        }
         | {"median": float(np.median(values)), "mean": float(np.mean(values))}
         for (way, k), values in lost.items()
     ]
@@ -146,7 +158,9 @@ def few_labels(table: Table, label: str, repetitions: int) -> list[dict[str, Any
 
 def within(x: Floats, y: Floats, params: Floats) -> float:
     """Return tau over the pairs of nearly equal size."""
-    signs = np.sign(np.subtract.outer(x, x)) * np.sign(np.subtract.outer(y, y)) * statistics.similar_size(params)
+    signs = (
+        np.sign(np.subtract.outer(x, x)) * np.sign(np.subtract.outer(y, y)) * statistics.similar_size(params)
+    )
     return float(signs.sum() / max(1.0, np.abs(signs).sum()))
 
 
@@ -162,13 +176,17 @@ def conclude(rows: Sequence[Mapping[str, Any]]) -> list[str]:
         others = [way for way in dict.fromkeys(way for way, _ in mine) if way != "search"]
         worse = [k for k in KS if mine["search", k] > min(mine[way, k] for way in others) + 1e-9]
         better = [k for k in KS if mine["search", k] < mine["random", k]]
-        said.append(f"{table} {label}: worse than the best other at k = {worse}, better than random at k = {better}")
+        said.append(
+            f"{table} {label}: worse than the best other at k = {worse}, better than random at k = {better}"
+        )
     return said
 
 
 def main() -> None:
     """Run on the fifty and on a table that is given, print and write the results."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--table", type=Path)
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
@@ -178,9 +196,13 @@ def main() -> None:
     rows = [row for table in found for label in table.labels for row in regrets(table, label, repetitions)]
     few = [row for table in found for label in table.labels for row in few_labels(table, label, repetitions)]
     for row in rows:
-        print(f"{row['table']:>20} {row['label']:>18} k {row['k']:>2} {row['way']:>10}: median {row['median']:.3f}")
+        print(
+            f"{row['table']:>20} {row['label']:>18} k {row['k']:>2} {row['way']:>10}: median {row['median']:.3f}"
+        )
     for row in few:
-        print(f"{row['table']:>20} {row['label']:>18} k {row['k']:>2} {row['way']:>10}: tau {row['tau']:.2f}, within {row['within']:.2f}")
+        print(
+            f"{row['table']:>20} {row['label']:>18} k {row['k']:>2} {row['way']:>10}: tau {row['tau']:.2f}, within {row['within']:.2f}"
+        )
     print("\n".join(conclude(rows)))
     if not options.quick:
         record.write("search_tables", rows, few_labels=few, repetitions=repetitions)

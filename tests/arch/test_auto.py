@@ -1,4 +1,4 @@
-"""The rules of --arch auto: every side has a patch, more images get a larger network, the choice is an Arch."""
+"""The rules of --arch auto: every side has a patch, more images get a larger network."""
 
 import itertools
 from typing import NamedTuple

@@ -46,7 +46,11 @@ def test_with_few_accuracies_the_prior_orders_and_says_so() -> None:
 
 def test_the_verb_shows_it_first_and_refuses_columns_without_gaps(tmp_path: Path) -> None:
     rows = [
-        {"name": f"n{width}", "arch": {"patch": 4, "width": width, "depth": 1, "heads": 1, "mlp": 4}, "acc": 0.5}
+        {
+            "name": f"n{width}",
+            "arch": {"patch": 4, "width": width, "depth": 1, "heads": 1, "mlp": 4},
+            "acc": 0.5,
+        }
         | ({"half_acc": 0.5} if width < 8 else {})
         for width in (4, 6, 8)
     ]

@@ -32,7 +32,11 @@ def once(place: Path, runs: Path, spread: str, workers: int) -> None:
     if (runs / "search" / "toy" / "config.json").exists():
         config, flags = Config(spread=spread, workers=workers), Flags(runs=str(runs), resume="toy")
     else:
-        given: dict[str, Any] = {"data": f"{place / 'toy.py'}:toy", "space": str(place / "space.json"), **SETTINGS}
+        given: dict[str, Any] = {
+            "data": f"{place / 'toy.py'}:toy",
+            "space": str(place / "space.json"),
+            **SETTINGS,
+        }
         config = Config(**given, trainings=5, spread=spread, workers=workers)
         flags = Flags(runs=str(runs), name="toy")
     for _ in search.run(config, flags):
@@ -75,7 +79,9 @@ def forget() -> None:
     trials.train = other
 
 
-def killed(place: Path, longest: float, source: random.Random, options: argparse.Namespace) -> tuple[str, int]:
+def killed(
+    place: Path, longest: float, source: random.Random, options: argparse.Namespace
+) -> tuple[str, int]:
     """Kill a search three times at random instants and let it end; return its fingerprint and the kills."""
     kills = 0
     with tempfile.TemporaryDirectory() as folder:

@@ -124,8 +124,22 @@ def test_two_searches_share_a_study_and_train_nothing_twice(
 ) -> None:
     alone = found(run(tmp_path / "alone", trainings=5))
     words = [f"--{key.replace('_', '-')}={value}" for key, value in SETTINGS.items()]
-    words += [f"--data={place / 'toy.py'}:toy", f"--space={place / 'space.json'}", "--trainings=5", "--name=toy"]
-    command = [sys.executable, "-m", "vitruvius", "search", *words, f"--storage={server}", "--quiet", "--json"]
+    words += [
+        f"--data={place / 'toy.py'}:toy",
+        f"--space={place / 'space.json'}",
+        "--trainings=5",
+        "--name=toy",
+    ]
+    command = [
+        sys.executable,
+        "-m",
+        "vitruvius",
+        "search",
+        *words,
+        f"--storage={server}",
+        "--quiet",
+        "--json",
+    ]
     machines = [
         subprocess.Popen([*command, f"--runs={tmp_path / name}"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
         for name in ("first", "second")
@@ -146,10 +160,14 @@ def test_two_searches_share_a_study_and_train_nothing_twice(
 def _config(url: str) -> str:
     import optuna
 
-    return str(optuna.load_study(study_name="toy", storage=url.replace("://", "+psycopg://")).user_attrs["config"])
+    return str(
+        optuna.load_study(study_name="toy", storage=url.replace("://", "+psycopg://")).user_attrs["config"]
+    )
 
 
-def test_what_a_dead_machine_was_training_is_queued_again(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_dead_machine_was_training_is_queued_again(
+    server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("vitruvius.searching.study.BEAT", 1)
     monkeypatch.setattr("vitruvius.searching.study.GRACE", 2)
     dead, other = (Study(server, "shared", name, "settings") for name in ("dead", "other"))

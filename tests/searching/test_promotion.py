@@ -10,7 +10,9 @@ def test_promotion_by_price_takes_whole_fronts() -> None:
     scores = dict(enumerate(random.random(30).tolist()))
     prices = dict(enumerate(random.random(30).tolist()))
     on_front = {
-        n for n in scores if not any(scores[m] >= scores[n] and prices[m] <= prices[n] and m != n for m in scores)
+        n
+        for n in scores
+        if not any(scores[m] >= scores[n] and prices[m] <= prices[n] and m != n for m in scores)
     }
     chosen = promotion.promoted(scores, len(on_front), prices)
     assert set(chosen) == on_front

@@ -1,7 +1,5 @@
 """A whole search: pure, continued after a kill, refused before anything is trained, its winner a run."""
 
-
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -93,11 +91,15 @@ def test_the_winners_first_training_equals_an_undisturbed_one(
     recorded = files.read_json(runs / "train" / "toy" / "config.json")
     alone = train.Config(**recorded)
     list(train.run(alone, Flags(runs=str(tmp_path), name="alone")))
-    paths = [folder / "model.safetensors" for folder in (runs / "train" / "toy", tmp_path / "train" / "alone")]
+    paths = [
+        folder / "model.safetensors" for folder in (runs / "train" / "toy", tmp_path / "train" / "alone")
+    ]
     assert files.sha256(paths[0]) == files.sha256(paths[1])
 
 
-def test_a_search_is_a_function_of_its_settings(run: Run, whole: tuple[list[Record], Path], tmp_path: Path) -> None:
+def test_a_search_is_a_function_of_its_settings(
+    run: Run, whole: tuple[list[Record], Path], tmp_path: Path
+) -> None:
     again = run(tmp_path, trainings=5)
     assert fingerprint(result_of(again)) == fingerprint(result_of(whole[0]))
     assert lines(tmp_path / "search" / "toy") == lines(whole[1] / "search" / "toy")
@@ -196,7 +198,9 @@ def test_data_that_cannot_be_searched_on_are_refused(
         run(tmp_path, data=f"{place / 'toy.py'}:{name}")
 
 
-def test_hours_become_trainings_and_are_kept(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hours_become_trainings_and_are_kept(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("vitruvius.searching.prepare._mean_seconds", lambda *_: 1200.0)
     result = result_of(run(tmp_path, hours=1.0))
     assert result.plan.trainings == 3.0
@@ -209,7 +213,9 @@ def test_a_front_has_finalists_of_several_prices(run: Run, tmp_path: Path) -> No
     assert len({network.params for network in finalists}) > 1
     reached = {n.name: (n.params, n.interval.value or 0) for n in result.networks if n.full}
     for name, (params, accuracy) in reached.items():
-        beaten = any(p <= params and a > accuracy or p < params and a >= accuracy for p, a in reached.values())
+        beaten = any(
+            p <= params and a > accuracy or p < params and a >= accuracy for p, a in reached.values()
+        )
         assert (name in result.front) == (not beaten)
 
 
@@ -248,7 +254,11 @@ def test_the_study_hands_every_request_out_once(tmp_path: Path) -> None:
     assert request == wanted[2]
     again.tell(trial, Outcome(accuracy=0.25))
     found = again.finished()
-    assert [(found[r].accuracy, found[r].failed) for r in wanted] == [(0.5, ""), (None, "no memory"), (0.25, "")]
+    assert [(found[r].accuracy, found[r].failed) for r in wanted] == [
+        (0.5, ""),
+        (None, "no memory"),
+        (0.25, ""),
+    ]
     assert not again.claim(wanted, 1)
     again.close()
     with pytest.raises(UserError, match="has other settings"):
@@ -282,5 +292,3 @@ def test_a_travelling_folder_arrives_as_it_was(tmp_path: Path) -> None:
     trials.put_files(tmp_path / "b", {**content, "../escaped": b""})
     assert trials.get_files(tmp_path / "b") == content
     assert not (tmp_path / "escaped").exists()
-
-

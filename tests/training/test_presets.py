@@ -2,39 +2,38 @@
 
 import re
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from vitruvius.training import presets
+from vitruvius.training.auto import Facts
 from vitruvius.training.recipe import ClassifierSettings
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "recipes.md"
 
 
-class Images(NamedTuple):
-    images: int = 2000
-    shape: tuple[int, ...] = (3, 32, 32)
-    classes: tuple[str, ...] = ("oak", "elm")
+def images(count: int = 2000, side: int = 32) -> Facts:
+    return Facts(images=count, classes=2, side=side, channels=3)
 
 
-FEW = Images()
+FEW = images()
 
 
-def resolved(known: Images = FEW, **fields: Any) -> ClassifierSettings:
+def resolved(known: Facts = FEW, **fields: Any) -> ClassifierSettings:
     return presets.resolve(ClassifierSettings(**fields), known)[0]
 
 
 def test_plain_is_the_default_of_built_in_data_and_changes_nothing() -> None:
     for given in ({}, {"recipe": "plain"}, {"data": "cifar", "mixup": 0.5}):
         settings = ClassifierSettings(**given)  # type: ignore[arg-type]
-        found, said = presets.resolve(settings, Images())
+        found, said = presets.resolve(settings, FEW)
         assert found == settings.model_copy(update={"recipe": "plain"})
         assert not said
 
 
 def test_a_recipe_fills_in_what_was_not_given_and_says_so() -> None:
-    found, said = presets.resolve(ClassifierSettings(recipe="deit", epochs=3, mixup=0.0), Images())
+    found, said = presets.resolve(ClassifierSettings(recipe="deit", epochs=3, mixup=0.0), FEW)
     assert (found.epochs, found.mixup) == (3, 0.0)
     assert (found.cutmix, found.repeat, found.randaugment, found.flip) == (1.0, 3, 9.0, True)
     assert "cutmix 1" in said[-1]
@@ -43,7 +42,7 @@ def test_a_recipe_fills_in_what_was_not_given_and_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "images", "name"),
+    ("fields", "count", "name"),
     [
         ({"data": "folder:photos"}, 500, "small-data"),
         ({"data": "folder:photos"}, 200_000, "deit"),
@@ -51,10 +50,10 @@ def test_a_recipe_fills_in_what_was_not_given_and_says_so() -> None:
         ({"data": "folder:photos", "recipe": "plain"}, 500, "plain"),
     ],
 )
-def test_auto_decides_by_the_number_of_images(fields: dict[str, Any], images: int, name: str) -> None:
-    found, said = presets.resolve(ClassifierSettings(**fields), Images(images))
+def test_auto_decides_by_the_number_of_images(fields: dict[str, Any], count: int, name: str) -> None:
+    found, said = presets.resolve(ClassifierSettings(**fields), images(count))
     assert found.recipe == name
-    assert any(f"{images:,} training images" in text for text in said) == (name != "plain")
+    assert any(f"{count:,} training images" in text for text in said) == (name != "plain")
 
 
 def test_auto_fine_tunes_what_is_trained_already(tmp_path: Path) -> None:
@@ -65,21 +64,21 @@ def test_auto_fine_tunes_what_is_trained_already(tmp_path: Path) -> None:
 
 
 def test_small_pictures_are_not_shifted_and_long_trainings_fit_the_count() -> None:
-    small = resolved(Images(1437, (1, 8, 8)), data="folder:digits")
+    small = resolved(images(1437, 8), data="folder:digits")
     assert (small.shift, small.crop, small.flip) == (0.0, 0.0, False)
-    assert resolved(Images(50_000), data="folder:x").epochs < resolved(Images(500), data="folder:x").epochs
+    assert resolved(images(50_000), data="folder:x").epochs < resolved(images(500), data="folder:x").epochs
 
 
 def test_a_recorded_config_is_not_changed_again() -> None:
     first = resolved(data="folder:photos")
     recorded = ClassifierSettings(**first.model_dump(mode="json"))
-    assert presets.resolve(recorded, Images(7)) == (recorded, ())
+    assert presets.resolve(recorded, images(7)) == (recorded, ())
 
 
 def test_a_config_of_a_version_without_recipes_is_read_as_plain() -> None:
     older = ClassifierSettings.read_older({"data": "folder:photos", "seed": 3})
     assert older["recipe"] == "plain"
-    assert presets.resolve(ClassifierSettings(**older), Images())[0].mixup == 0
+    assert presets.resolve(ClassifierSettings(**older), FEW)[0].mixup == 0
 
 
 def test_the_document_shows_what_every_recipe_sets() -> None:

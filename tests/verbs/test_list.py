@@ -1,10 +1,13 @@
-"""`list presets` tells what a preset costs, and predicts milliseconds where the machine was calibrated."""
+"""Presets with what they cost, predicted milliseconds where the machine was calibrated, networks of a table."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from vitruvius.arch import cost, tables
+from vitruvius.arch.arch import Arch
 from vitruvius.cli import main
 from vitruvius.measuring import prices
 from vitruvius.measuring.prices import PriceList
@@ -42,3 +45,24 @@ def test_with_a_price_list_milliseconds_are_predicted_with_their_error(capsys: A
     assert "predicted ms: of one image on this machine, within 8 % (median)" in shown
     assert main(["list", "presets"]) == 0
     assert "predicted ms" in " ".join(capsys.readouterr().out.split())
+
+
+def test_every_field_of_the_fifty_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "networks", "fifty"]) == 0
+    shown = capsys.readouterr().out
+    assert "n50" in shown
+    assert "fashion_mnist" in shown
+    for field in Arch.model_fields:
+        assert field in shown
+    assert main(["list", "networks", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["networks"]
+    assert len(found) == 50
+    assert set(found[0]["fields"]) == set(Arch.model_fields)
+
+
+def test_a_table_of_ones_own_and_what_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "nets.json").write_text('[{"name": "a", "arch": {"heads": [1, 2], "depth": 2}}]')
+    assert main(["list", "networks", str(tmp_path / "nets.json")]) == 0
+    assert "heads 1,2" in capsys.readouterr().out.replace("\n", " ")
+    assert main(["list", "networks", "mnist"]) == 2
+    assert "choose fifty or a FILE.json" in capsys.readouterr().err

@@ -1,13 +1,14 @@
 """The rules of `--arch auto`: image side, patch and network by the sizes and the number of the images.
 
-Pure functions of counts, without torch: the same data get the same network everywhere. docs/recipes.md says why.
+Pure functions of counts, without torch: the same data get the same network everywhere. docs/images.md says
+why.
 """
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 SIDES = (8, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64, 96, 160, 224)
-"""The sides that images are scaled to; each has a patch that cuts it into a grid of 4 to 14 patches a side."""
+"""The sides that images are scaled to; each has a patch that cuts it into 4 to 14 patches a side."""
 LARGEST_SIDES = ((10_000, 64), (100_000, 96), (1_000_000, 160))
 """Below so many training images, at most this side: a network from scratch does not learn finer detail."""
 SMALLEST_PATCH = 2

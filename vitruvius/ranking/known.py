@@ -53,7 +53,9 @@ def rerank(
     rows = []
     for index in sorted(np.flatnonzero(np.isnan(known)).tolist(), key=lambda index: (-order[index], index)):
         value = float(order[index])
-        around = {"accuracy": value, "low": max(0.0, value - half), "high": min(1.0, value + half)} if used else {}
+        around = (
+            {"accuracy": value, "low": max(0.0, value - half), "high": min(1.0, value + half)} if used else {}
+        )
         rows.append(Predicted(name=names[index], **around))
     return Reranking(
         column=column,

@@ -1,6 +1,7 @@
 """The result of a ranking: candidates with scores and ranks, and how well each score orders them."""
 
 import math
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, TypeVar
@@ -156,7 +157,9 @@ class Reranking(Strict):
             best = self.rows[0]
             around = f"{100 * (best.low or 0):.2f} {100 * (best.high or 0):.2f}"
             expected = f"{100 * (best.accuracy or 0):.2f} % [{around}]"
-            return f"{best.name} is expected to be the best, {expected}; {self.labels} known accuracies, {taus}"
+            return (
+                f"{best.name} is expected to be the best, {expected}; {self.labels} known accuracies, {taus}"
+            )
         why = "no better than counting" if self.labels >= 8 else "too few accuracies are known"
         return f"{self.rows[0].name} is first by the prior: {why} ({self.labels} known, {taus})"
 
@@ -229,6 +232,16 @@ class Result(records.Result):
         name, data = column or "accuracy", self.measured_on.get(column)
         return f"{name} on {data}" if data else f"{name} (data not named)"
 
+    @property
+    def command(self) -> str:
+        """Return the command that trains the network in the first place; empty for modules of one's own."""
+        (first, *_), words = self.archs, self.config.archs
+        if any(".py:" in word for word in words):
+            return ""
+        is_table = words[0] == "fifty" or words[0].endswith(".json")
+        arch = f"{words[0]}:{first.name}" if is_table else first.name
+        return f"vitruvius train --data {shlex.quote(self.config.data)} --arch {shlex.quote(arch)}"
+
     def view(self) -> Iterable[Block]:
         if self.reranking:
             yield Text(text=self.reranking.sentence, style="title")
@@ -239,6 +252,8 @@ class Result(records.Result):
             yield evaluations(self.accuracy_name(column), evaluation)
             yield from verdicts(evaluation)
         yield from remarks(self)
+        if self.command:
+            yield Text(text=f"train the first: {self.command}")
         yield Text(text=f"{self.data}, {self.seconds:.1f} s; run: {self.run}", style="note")
 
 

@@ -16,6 +16,7 @@ from vitruvius.core.config import Flags, changed
 from vitruvius.core.errors import Interrupted, UserError
 from vitruvius.core.runs import RunFolder
 from vitruvius.core.signals import StopRequest
+from vitruvius.datasets import own_pictures
 from vitruvius.measuring import prices
 from vitruvius.ranking import accuracies
 from vitruvius.ranking.results import Result
@@ -62,15 +63,17 @@ def finished(folder: RunFolder, config: Config) -> Result | None:
 
 
 def inputs(config: Config) -> dict[str, str]:
-    """Return the SHA-256 of each file that the settings name, and of the listing of a folder of images."""
+    """Return the SHA-256 of each file that the settings name, and of the listing of the user's own images."""
     table = tables.file(config.archs)
     words = (*config.archs, *config.proxies, config.data)
     paths = [table] if table else []
     paths += [Path(config.accuracies)] if config.accuracies else []
     paths += [Path(word.rpartition(":")[0]) for word in words if ".py:" in word]
     found = {str(path): files.sha256(path) for path in paths if path.is_file()}
-    if config.data.startswith("folder:"):
-        found[config.data] = files.tree_hash(Path(re.sub(r"@\d+$", "", config.data.removeprefix("folder:"))))
+    if own_pictures(config.data):
+        member, _, argument = config.data.partition(":")
+        path = Path(config.data_dir or ".") / re.sub(r"(?<=.)@\d+$", "", argument)
+        found[config.data] = files.tree_hash(path if member == "folder" else path.parent)
     return found
 
 
@@ -85,7 +88,7 @@ def prepare(config: Config) -> Prepared:
     if config.known is not None:
         known.refuse(config.known, tables.file(config.archs))
     proxies = score.locate_proxies(config.proxies)
-    data = config.load()
+    data = config.load(limit=config.batch * config.seeds)
     require_classes(data)
     networks = candidates.networks(config.archs, data, config.batch)
     accuracies.refuse_unknown(config, networks)

@@ -34,7 +34,7 @@ def drawing(figure: Lines | Scatter) -> dict[str, Any]:
     layout = {
         "title": {"text": plot.title, "x": 0.01},
         "xaxis": _axis(plot.x),
-        "yaxis": _axis(plot.y),
+        "yaxis": _axis(plot.y) | _range(figure),
         "font": {"color": GREY, "family": "system-ui, sans-serif"},
         "paper_bgcolor": CLEAR,
         "plot_bgcolor": CLEAR,
@@ -42,6 +42,11 @@ def drawing(figure: Lines | Scatter) -> dict[str, Any]:
         "modebar": {"bgcolor": CLEAR, "color": GREY},
     }
     return {"data": [trace for layer in plot.layers for trace in _traces(layer)], "layout": layout}
+
+
+def _range(figure: Lines | Scatter) -> dict[str, Any]:
+    shown = figure.y_range if isinstance(figure, Lines) else None
+    return {} if shown is None else {"range": list(shown)}
 
 
 def _axis(axis: plots.Axis) -> dict[str, Any]:

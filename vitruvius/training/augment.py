@@ -33,15 +33,12 @@ class Draws(NamedTuple):
     noise: Tensor | None = None  # bytes, of which every box takes a part
 
     def of(self, row_B: Tensor, device: torch.device) -> "Draws":
-        """Return these rows on a device."""
-        shift, crop, flip, operations, signs, erase = (
-            None if part is None else part[row_B].to(device, non_blocking=True) for part in self[:-1]
-        )
-        assert shift is not None
-        assert crop is not None
-        assert flip is not None
-        noise = None if self.noise is None else self.noise.to(device)
-        return Draws(shift, crop, flip, operations, signs, erase, noise)
+        """Return these rows on a device; the noise is one for all rows."""
+        parts = {name: value for name, value in self._asdict().items() if value is not None}
+        noise = {name: parts.pop(name) for name in ("noise",) if name in parts}
+        rows = {name: value[row_B] for name, value in parts.items()}
+        moved = {n: value.to(device, non_blocking=True) for n, value in (rows | noise).items()}
+        return Draws(**moved)
 
 
 @lru_cache(maxsize=1)
@@ -119,9 +116,8 @@ def _erased(x_BCHW: Tensor, draw_B6: Tensor, noise: Tensor, chance: float) -> Te
         inside.append((pixel >= start_B[:, None]) & (pixel < (start_B + size_B)[:, None]))
     box_BHW = inside[0][:, :, None] & inside[1][:, None, :] & (draw_B6[:, 0] < chance)[:, None, None]
     first_B = (draw_B6[:, 5] * NOISE).long()
-    filled = noise[(first_B[:, None] + torch.arange(C * H * W, device=x_BCHW.device)) % NOISE].view(
-        B, C, H, W
-    )
+    pixel = torch.arange(C * H * W, device=x_BCHW.device)
+    filled = noise[(first_B[:, None] + pixel) % NOISE].view(B, C, H, W)
     if x_BCHW.dtype != torch.uint8:
         filled = filled.to(x_BCHW.dtype) / 127.5 - 1
     return torch.where(box_BHW[:, None], filled, x_BCHW)

@@ -1,14 +1,16 @@
 """What the data decide about a training: network, augmentation, epochs and warm-up, by rules. No torch.
 
-The rules are pure functions of counts; docs/recipes.md states them and why. `choose` is used by `--arch auto`
+The rules are pure functions of counts; docs/images.md states them and why. `choose` is used by `--arch auto`
 and by `--recipe auto`.
 """
 
 import math
-from typing import Any
+from typing import Any, TypeVar
 
+from vitruvius import datasets
 from vitruvius.arch import auto
 from vitruvius.core.config import Strict
+from vitruvius.training.recipe import ClassifierSettings
 
 IMAGES_SEEN = 500_000
 """Images that a training sees in all, epochs times training images, where that is 10 to 100 epochs."""
@@ -67,14 +69,38 @@ def choose(facts: Facts, batch: int = 32) -> Choice:
     epochs = min(MOST_EPOCHS, max(FEWEST_EPOCHS, math.ceil(IMAGES_SEEN / max(1, facts.images))))
     steps = epochs * math.ceil(facts.images / batch)
     warmup = min(LONGEST_WARMUP, math.ceil(WARMUP_FRACTION * steps))
-    across = facts.side // arch["patch"]
+    grid = facts.side // arch["patch"]
     reasons = (
-        f"patch {arch['patch']} cuts {facts.side} pixels into {across} x {across} patches",
+        f"patch {arch['patch']} cuts {facts.side} pixels into {grid} x {grid} patches",
         f"width {arch['width']} and depth {arch['depth']} for {facts.images:,} training images",
         _augmentation(facts, shift, crop, flip),
         f"{epochs} epochs with a warm-up of {warmup:,} of {steps:,} steps",
     )
     return Choice(arch=arch, shift=shift, crop=crop, flip=flip, epochs=epochs, warmup=warmup, reasons=reasons)
+
+
+S = TypeVar("S", bound=ClassifierSettings)
+AUGMENTATION = ("shift", "crop", "flip")
+
+
+def completed(settings: S, facts: Facts) -> tuple[S, tuple[str, ...]]:
+    """Return the settings with what the data decide, and the reasons.
+
+    For the user's own pictures these are the network, augmentation, epochs and warm-up that are left out;
+    with `init` epochs and warm-up stay as they are. `--arch auto` on other data decides the network.
+    """
+    choice = choose(facts, settings.batch)
+    if not datasets.own_pictures(settings.data):
+        return settings, choice.reasons[:2] if settings.arch == "auto" else ()
+    open_fields = {**choice.settings(), "arch": "auto"}
+    if settings.init:
+        open_fields = {name: value for name, value in open_fields.items() if name in (*AUGMENTATION, "arch")}
+    given = settings.model_fields_set | ({"epochs"} if "steps" in settings.model_fields_set else set())
+    chosen = {name: value for name, value in open_fields.items() if name not in given}
+    done = settings.model_copy(update=chosen)
+    network = choice.reasons[:2] if done.arch == "auto" else ()
+    augmentation = choice.reasons[2:3] if all(name in chosen for name in AUGMENTATION) else ()
+    return done, (*network, *augmentation, *(choice.reasons[3:] if "epochs" in chosen else ()))
 
 
 def _augmentation(facts: Facts, shift: float, crop: float, flip: bool) -> str:

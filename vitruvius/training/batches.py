@@ -51,36 +51,42 @@ class Batches:
         order = torch.randperm(len(self), generator=seeds.generator(self.seed, "order", epoch))
         if self.sampling.balance == "sampling":
             assert self.y is not None
-            order = sampling.balanced(self.y, order, seeds.generator(self.seed, "balance", epoch))
+            order = sampling.balanced(self.y.cpu(), order, seeds.generator(self.seed, "balance", epoch))
         if self.sampling.repeat > 1:
             order = sampling.repeated(order, self.sampling.repeat)
         return order + len(self) * torch.arange(len(order)) if self._sees_again else order
 
     def batch(self, view_B: Tensor, epoch: int | None = None) -> Batch:
         """Return these views normalised and, if an epoch is given, augmented and mixed as in that epoch."""
+        copied = self.ahead.pop(_key(view_B), None) if self.ahead else None
+        x, y = copied or self._taken(self._samples(view_B))
         if epoch is None:
-            return self._batch(view_B, view_B, None)
+            return Batch(self.normalised(x), y)
         row_B = view_B // len(self) if self._sees_again else view_B
-        batch = self._batch(view_B % len(self) if self._sees_again else view_B, row_B, epoch)
+        batch = Batch(self._augmented(x, row_B, epoch), y)
         if not self.mixing.mixes:
             return batch
         mixture = mixing.draw(self.seed, epoch, len(self), self.mixing).of(row_B)
-        return mixing.mix(batch, self._batch(mixture.partner, mixture.partner, epoch), mixture)
+        x, y = self._taken(mixture.partner)
+        return mixing.mix(batch, Batch(self._augmented(x, mixture.partner, epoch), y), mixture)
 
     @property
     def _sees_again(self) -> bool:
         return self.sampling.repeat > 1 or self.sampling.balance == "sampling"
 
-    def _batch(self, sample_B: Tensor, row_B: Tensor, epoch: int | None) -> Batch:
-        """Return samples, augmented by these rows of the random numbers of an epoch."""
-        copied = self.ahead.pop(_key(sample_B), None) if self.ahead else None
-        x, y = copied or self._taken(sample_B)
-        if self.augment.augments and epoch is not None:
+    def _samples(self, view_B: Tensor) -> Tensor:
+        return view_B % len(self) if self._sees_again else view_B
+
+    def _augmented(self, x: Tensor, row_B: Tensor, epoch: int) -> Tensor:
+        """Return samples normalised and augmented by these rows of the random numbers of an epoch."""
+        if self.augment.augments:
             draws = augment.draw(self.seed, epoch, len(self), self.augment)
-            if x.device.type != "cpu":
-                row_B, draws = torch.arange(len(x), device=x.device), draws.of(row_B, x.device)
-            x = augment.apply(x, row_B, draws, self.augment)
-        return Batch(self.normalised(x), y)
+            if x.device.type == "cpu":
+                x = augment.apply(x, row_B, draws, self.augment)
+            else:
+                rows = torch.arange(len(x), device=x.device)
+                x = augment.apply(x, rows, draws.of(row_B, x.device), self.augment)
+        return self.normalised(x)
 
     def placed(self) -> "Batches":
         """Return the same batches with their tensors on the device; images only if they fit there."""
@@ -102,8 +108,7 @@ class Batches:
         copying = torch.cuda.Stream(self.device)  # type: ignore[no-untyped-call]
         self.ahead.clear()
         with torch.cuda.stream(copying):
-            samples = [view_B % len(self) for view_B in parts]
-            self.ahead.update({_key(sample_B): self._taken(sample_B) for sample_B in samples})
+            self.ahead.update({_key(view_B): self._taken(self._samples(view_B)) for view_B in parts})
         computing.wait_stream(copying)
         for values in (value for pair in self.ahead.values() for value in pair if value is not None):
             values.record_stream(computing)  # their memory is not used again before the step has read them

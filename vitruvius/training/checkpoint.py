@@ -1,8 +1,8 @@
 """Checkpoints: the whole state of a training in two files, verified by SHA-256; the last two are kept.
 
-`state/<step>.safetensors` holds weights, best and averaged weights, optimiser and RNG state;
-`state/<step>.json`, written last, holds the cursor, the checksum, and what the files beside it must be. A
-pair that does not verify is skipped. There is no pickle anywhere.
+`state/<step>.safetensors` holds weights, best weights, optimiser and RNG state; `state/<step>.json`, written
+last, holds the cursor, the checksum, and what the files beside it must be. A pair that does not verify is
+skipped. There is no pickle anywhere.
 """
 
 import hashlib
@@ -106,8 +106,8 @@ def _verified(description: Path) -> tuple[Checkpoint, dict[str, Tensor]]:
 
 
 def _restore(job: Job, cursor: Cursor, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    names = ("model", "best", "average", "optimiser", "rng", "device_rng", "scaler")
-    groups: dict[str, dict[str, Tensor]] = {name: {} for name in names}
+    groups: dict[str, dict[str, Tensor]] = {"model": {}, "best": {}, "optimiser": {}, "rng": {}}
+    groups |= {"device_rng": {}, "scaler": {}, "average": {}}
     for name, value in tensors.items():
         group, _, rest = name.partition(".")
         groups[group][rest] = value

@@ -1,29 +1,36 @@
 """Training a Vision Transformer as a classifier: data and network, the job, the result at the end."""
 
+import copy
 import inspect
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Generator, nn
 
-from vitruvius import objectives, optimisers
+from vitruvius import datasets, objectives, optimisers
 from vitruvius.arch import cost
 from vitruvius.arch.arch import Arch
 from vitruvius.core import files, plugins
 from vitruvius.core.errors import UserError
-from vitruvius.core.records import Note
+from vitruvius.core.records import Note, Record
 from vitruvius.core.runs import RunFolder
 from vitruvius.datasets import Dataset
-from vitruvius.nn.vit import build
+from vitruvius.nn.vit import ViT, build
 from vitruvius.objectives import Batch, Loss
 from vitruvius.training import (
+    auto,
+    baselines,
+    comparison,
     device,
     distributed,
     evaluate,
     init,
     memory,
+    mistakes,
+    predictor,
     presets,
     report,
     results,
@@ -33,36 +40,64 @@ from vitruvius.training import (
 from vitruvius.training.average import Average
 from vitruvius.training.batches import batches_of, require_classes
 from vitruvius.training.loop import EVALUATION_BATCH, Job, Measure
+from vitruvius.training.predictor import Predictor
 from vitruvius.training.recipe import ClassifierSettings, Mixing, Sampling
-from vitruvius.training.results import Result
+from vitruvius.training.results import Baselines, Result, TestScore
 
-S = TypeVar("S", bound=ClassifierSettings)
 CPU = torch.device("cpu")
+S = TypeVar("S", bound=ClassifierSettings)
 
 
-class Prepared(NamedTuple, Generic[S]):
-    """What is trained: settings with the chosen recipe, data and network; and what was chosen, in words."""
+@dataclass(frozen=True)
+class Prepared(Generic[S]):
+    """A training that can begin: settings with what the data decide, data, network, what it has to beat."""
 
     settings: S
     data: Dataset
     arch: Arch
-    reasons: tuple[str, ...]
+    baselines: Baselines | None = None
+    chosen: tuple[str, ...] = ()
+    """What was chosen for the data, a sentence for each choice."""
 
 
-def prepare(settings: S) -> Prepared[S]:
-    """Load the data, choose recipe and network for them; refuse, before training, what cannot work."""
+def prepare(settings: S, is_new: bool = True) -> Prepared[S]:
+    """Load the data and choose the network for them; refuse, before anything is trained, what cannot work.
+
+    What a new training of the user's own pictures leaves open is decided by the data; a resumed one has it.
+    """
     _objective(settings)
     optimisers.get(settings.optimiser)
     data = settings.load()
     require_classes(data)
     if settings.init:
         data = init.normalised_like(data, settings.init)
-    settings, reasons = presets.resolve(settings, data)
+    if not is_new:
+        _, chosen = auto.completed(settings, _facts(data, None))
+        return Prepared(settings, data, _network(settings, data), chosen=chosen)
+    known = baselines.measure(data) if distributed.rank() == 0 else None
+    facts = _facts(data, known)
+    settings, said = presets.resolve(settings, facts)
+    settings, chosen = auto.completed(settings, facts)
+    return Prepared(settings, data, _network(settings, data), known, (*said, *chosen))
+
+
+def _network(settings: ClassifierSettings, data: Dataset) -> Arch:
     arch = settings.resolve(data)
     if settings.init:
         init.refuse_misfit(settings.init, arch)
     _refuse_impossible(settings, data, arch)
-    return Prepared(settings, data, arch, reasons)
+    return arch
+
+
+def _facts(data: Dataset, known: Baselines | None) -> auto.Facts:
+    mirrored = known.mirrored if known else None
+    return auto.Facts(
+        images=len(data.train),
+        classes=len(data.classes),
+        side=data.shape[-1],
+        channels=data.shape[0],
+        mirrored=mirrored,
+    )
 
 
 def decided(settings: S, data: Dataset, arch: Arch, alone: bool = False) -> S:
@@ -96,9 +131,16 @@ def _workers(settings: ClassifierSettings, arch: Arch, work: int, where: torch.d
     return device.choose_workers(settings.workers, arch, part, work, where, threads)
 
 
-def describe(settings: ClassifierSettings, data: Dataset, arch: Arch) -> Iterator[Note]:
-    """Yield notes about the data and the network."""
+def describe(prepared: Prepared[S]) -> Iterator[Record]:
+    """Yield what is known about the data and the network before the training begins."""
+    settings, data, arch = prepared.settings, prepared.data, prepared.arch
+    if data.files is not None:
+        yield datasets.survey(data)
     yield Note(text=f"{data.name}: {data.counts} images of {len(data.classes)} classes")
+    for sentence in prepared.chosen:
+        yield Note(text=f"chosen for these data: {sentence}")
+    if prepared.baselines:
+        yield prepared.baselines
     params, macs = cost.cost(arch)[:2]
     yield Note(text=f"{settings.arch}: {params:,} parameters, {macs:,} multiply-adds per image")
     if not len(data.test):
@@ -109,6 +151,9 @@ def describe(settings: ClassifierSettings, data: Dataset, arch: Arch) -> Iterato
         why = f"a warm-up of {settings.warmup:,} steps does not fit into {total:,}"
         yield Note(text=f"{why}: it takes {fits:,}, half of them", warning=True)
     yield from init.notes(settings, data, arch)
+    if settings.freeze and not settings.init:
+        text = f"--freeze {settings.freeze} without --init: these layers stay at their random weights"
+        yield Note(text=text, warning=True)
     if settings.workers > 1:
         yield Note(
             text=f"{settings.workers} processes share each batch; bits depend on their number, as on threads"
@@ -117,9 +162,6 @@ def describe(settings: ClassifierSettings, data: Dataset, arch: Arch) -> Iterato
         yield Note(
             text=f"{settings.device}: {device.NOT_IDENTICAL}, repeated or resumed the run differs in bits"
         )
-    if settings.freeze and not settings.init:
-        text = f"--freeze {settings.freeze} without --init: these layers stay at their random weights"
-        yield Note(text=text, warning=True)
     if settings.compile == "off" and device.compiler() is None:
         yield Note(text="no C++ compiler found: training runs without torch.compile")
 
@@ -169,28 +211,42 @@ def job(settings: ClassifierSettings, data: Dataset, arch: Arch, where: torch.de
         optimiser=optimisers.build(
             settings.optimiser, model, rate, settings.weight_decay, settings.layer_decay
         ),
-        average=Average(net, settings.ema) if settings.ema else None,
+        average=Average(model, settings.ema) if settings.ema else None,
         patience=settings.patience,
     )
 
 
 def finish(
-    folder: RunFolder, settings: ClassifierSettings, data: Dataset, arch: Arch, job: Job, **more: Any
+    folder: RunFolder,
+    settings: ClassifierSettings,
+    data: Dataset,
+    arch: Arch,
+    job: Job,
+    known: Baselines | None = None,
+    **more: Any,
 ) -> Result:
     """Test the best weights of a run that has ended; write model.json, the result and the report.
 
-    `more` are the fields of the result that the training itself does not know.
+    `known` are baselines that were measured in this start, `more` are the fields of the result that the
+    training itself does not know.
     """
     files.write_json(folder.path("model.json"), {"arch": arch.model_dump(mode="json"), **data.labels})
     readings, cursor = evaluate.read_test(folder, job, data), job.cursor
     test = readings.of(files.sha256(folder.path("model.safetensors"))) if job.is_finished else None
+    accuracy = cursor.best_score if len(data.validation) and cursor.best_epoch else None
+    known = _baselines(folder, data, known, test is not None)
+    if known and job.is_finished:
+        reached = test.accuracy if test else accuracy
+        more |= {"against_baselines": _comparison(folder, settings, data, known, reached)}
     result = Result(
         test_accuracy=None if test is None else test.accuracy,
         test_loss=None if test is None else test.loss,
+        test_interval=None if test is None else test.interval,
+        test_top5=None if test is None else test.top5,
         test_images=len(data.test),
         test_readings=readings.count,
         finished=job.is_finished,
-        val_accuracy=cursor.best_score if len(data.validation) and cursor.best_epoch else None,
+        val_accuracy=accuracy,
         best_epoch=cursor.best_epoch,
         epochs=cursor.epoch,
         warmup_steps=settings.warmup_steps(len(data.train)),
@@ -201,11 +257,52 @@ def finish(
         run=str(folder.folder),
         data=data.name,
         compile=settings.compile,
+        baselines=known,
         **more,
     )
     folder.keep(result)
-    report.write(folder, settings, data, result, test)
+    wrong = _shown_mistakes(job, data, test) if test else []
+    report.write(folder, report.Trained(settings, data, arch, result, test, wrong))
     return result
+
+
+def _shown_mistakes(job: Job, data: Dataset, test: TestScore) -> list[mistakes.Shown]:
+    """Return the test images that the model gets most confidently wrong, drawn on the CPU in float32."""
+    net = copy.deepcopy(job.model).to(CPU, torch.float32)
+    assert isinstance(net, ViT)
+    model = Predictor(net.eval(), data.classes, *predictor.scale_tensors(data.mean, data.std))
+    return mistakes.shown(model, data.test, test.wrong)
+
+
+def _baselines(folder: RunFolder, data: Dataset, known: Baselines | None, tested: bool) -> Baselines | None:
+    """Return the baselines that the folder keeps; add the test images once the network has been tested."""
+    known = baselines.read(folder) or known or baselines.measure(data)
+    if known is None:
+        return None
+    if tested and known.best("test") is None:
+        known = baselines.test(known, data)
+    baselines.keep(folder, known)
+    return known
+
+
+def _comparison(
+    folder: RunFolder, settings: ClassifierSettings, data: Dataset, known: Baselines, reached: float | None
+) -> str:
+    """Say whether the network is better than the baselines, and why it is not."""
+    epochs = results.epochs(folder.records())
+    if reached is None or not epochs:
+        return ""
+    side = data.shape[-1]
+    training = comparison.Training(
+        accuracy=reached,
+        train_accuracy=epochs[-1].train_accuracy,
+        images=len(data.train),
+        classes=len(data.classes),
+        steps=settings.total_steps(len(data.train)),
+        side=side,
+        augment=settings.on(side),
+    )
+    return comparison.sentence("test" if len(data.test) else "val", known, training)
 
 
 def _objective(settings: ClassifierSettings) -> objectives.Objective:

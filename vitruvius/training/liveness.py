@@ -27,7 +27,6 @@ LEAVING = b"\xff" * RANK_BYTES
 TOKEN_BYTES = 16
 
 
-
 class ProcessLost(WorkFailed):
     """Another process of the training has died."""
 

@@ -102,14 +102,14 @@ class Job:
 
     @property
     def is_finished(self) -> bool:
-        """Whether the last step is taken, or patience is at its end, and the epoch is evaluated."""
+        """Whether the last step is taken and its epoch evaluated, or the patience is at its end."""
         is_last = self.cursor.step >= self.recipe.total_steps(len(self.train))
-        return not self.cursor.position and (is_last or self.is_impatient)
+        return (is_last or self.is_out_of_patience) and not self.cursor.position
 
     @property
-    def is_impatient(self) -> bool:
-        """Whether no epoch was better than the best one for as many epochs as patience allows."""
-        return 0 < self.patience <= self.cursor.epoch - self.cursor.best_epoch
+    def is_out_of_patience(self) -> bool:
+        """Whether no epoch was better than the best for as long as one waits for it."""
+        return self.patience > 0 and self.cursor.epoch - self.cursor.best_epoch >= self.patience
 
     @property
     def is_paused(self) -> bool:
@@ -129,7 +129,7 @@ def run(job: Job) -> Iterator[Record]:
             return
         if job.is_paused:
             break
-        _read(job)
+        read_numbers(job)
         seconds = max(time.perf_counter() - epoch_started, 1e-9)
         speed = (cursor.position - first) / seconds
         yield _close_epoch(job, Timing(seconds=seconds, images_per_second=speed))
@@ -140,7 +140,7 @@ def run(job: Job) -> Iterator[Record]:
     if job.is_paused and len(job.validation):
         val_loss, val_accuracy = _validate(job)
         yield Paused(step=cursor.step, val_loss=val_loss, val_accuracy=val_accuracy)
-    elif job.is_finished and cursor.step < job.recipe.total_steps(len(job.train)):
+    elif job.is_out_of_patience:
         found = f"no epoch after epoch {cursor.best_epoch} was better on the validation images"
         yield Note(text=f"stopped early after {cursor.epoch} epochs (--patience {job.patience}): {found}")
 
@@ -188,7 +188,7 @@ def step(job: Job, sample_B: Tensor) -> None:
     norm = _clip(job.parameters, recipe.clip)
     job.taken.append(Taken(cursor.step + 1, len(sample_B), numbers, norm))
     if job.train.device.type == "cpu" or (cursor.step + 1) % READ_EVERY == 0:
-        _read(job)
+        read_numbers(job)
     if job.scaler is None:
         job.optimiser.step()
     else:  # leaves a step out whose gradients overflowed, and scales the next loss less
@@ -271,7 +271,7 @@ def _numbers(found: Loss, share: float = 1.0) -> Tensor:
     return torch.stack([loss, correct])
 
 
-def _read(job: Job) -> None:
+def read_numbers(job: Job) -> None:
     """Add the numbers of the steps taken to the cursor, with one wait for the device; stop if one is NaN."""
     taken, cursor = job.taken, job.cursor
     if not taken:
@@ -312,7 +312,7 @@ def _out_of_time(cursor: Cursor) -> Note:
 
 def _save(job: Job) -> None:
     """Save the state, unless a number that is read now shows that it is no good."""
-    _read(job)
+    read_numbers(job)
     job.save(job)
 
 

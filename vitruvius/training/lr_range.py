@@ -34,7 +34,7 @@ def measure(job: Job, settings: ClassifierSettings) -> RangeTest:
     batches = [order[begin : begin + settings.batch] for begin in range(0, len(order), settings.batch)]
     rates, losses = [], []
     for step in range(STEPS):
-        if distributed.any_rank(bool(job.stop)):
+        if distributed.all_reduce_sum(torch.tensor([float(bool(job.stop))])).item():
             number = job.stop.signal or signal.SIGTERM
             raise Interrupted("stopped in the range test of --lr auto; nothing is trained yet", number)
         rate = LOWEST * (HIGHEST / LOWEST) ** (step / (STEPS - 1))
@@ -42,6 +42,7 @@ def measure(job: Job, settings: ClassifierSettings) -> RangeTest:
         before, sample_B = trial.cursor.loss, batches[step % len(batches)]
         try:
             loop.step(trial, sample_B)
+            loop.read_numbers(trial)
         except WorkFailed:  # the loss is no number any more
             break
         rates.append(rate)
@@ -73,5 +74,5 @@ def _copied(job: Job, settings: ClassifierSettings) -> Job:
     )
     recipe = settings.model_copy(update={"schedule": "constant", "warmup": 0, "lr": LOWEST})
     # Not compiled: the compiled objective belongs to the model of the job.
-    changed = {"compiled": None, "average": None, "cursor": Cursor()}
+    changed = {"compiled": None, "average": None, "cursor": Cursor(), "taken": [], "scaler": None}
     return replace(job, model=model, optimiser=optimiser, recipe=recipe, **changed)  # type: ignore[arg-type]

@@ -57,7 +57,9 @@ def equalize(x: Tensor, strength: Tensor) -> Tensor:
     """Spread the values of each channel so that all are about equally frequent."""
     B, C, H, W = x.shape
     value = x.long().view(B * C, H * W)
-    counts = value.new_zeros(B * C, 256).scatter_add_(1, value, torch.ones_like(value))
+    counts = torch.zeros(B * C, 256, dtype=torch.long, device=x.device).scatter_add_(
+        1, value, torch.ones_like(value)
+    )
     last = counts.gather(1, value.amax(1, keepdim=True))  # the count of the highest value
     step = (H * W - last) // 255
     before = counts.cumsum(1) - counts
@@ -135,7 +137,7 @@ def translate_y(x: Tensor, strength: Tensor) -> Tensor:
 def _grey(x: Tensor) -> Tensor:
     """Return the brightness of each pixel, (B, 1, H, W); the mean where the channels are not colours."""
     if x.shape[1] == 3:
-        return (x * x.new_tensor(GREY).view(3, 1, 1)).sum(1, keepdim=True).round()
+        return (x * torch.tensor(GREY, device=x.device).view(3, 1, 1)).sum(1, keepdim=True).round()
     return x.mean(1, keepdim=True).round()
 
 
@@ -146,21 +148,21 @@ def _blend(other: Tensor, x: Tensor, strength: Tensor) -> Tensor:
 
 
 def _sheared(x: Tensor, amount_B: Tensor, entry: tuple[int, int]) -> Tensor:
-    matrix = torch.eye(2).repeat(len(x), 1, 1)
+    matrix = torch.eye(2, device=x.device).repeat(len(x), 1, 1)
     matrix[:, entry[0], entry[1]] = amount_B
     return _moved(x, matrix)
 
 
 def _shifted(x: Tensor, strength: Tensor, axis: int) -> Tensor:
     side = x.shape[3 - axis]
-    shift_B2 = x.new_zeros(len(x), 2)
+    shift_B2 = torch.zeros(len(x), 2, device=x.device)
     shift_B2[:, axis] = (0.45 * strength * side).round() * 2 / side  # the side is 2 long here
-    return _moved(x, torch.eye(2).repeat(len(x), 1, 1), shift_B2)
+    return _moved(x, torch.eye(2, device=x.device).repeat(len(x), 1, 1), shift_B2)
 
 
 def _moved(x: Tensor, matrix_B22: Tensor, shift_B2: Tensor | None = None) -> Tensor:
     """Move every pixel by an affine map around the middle; zeros move in."""
-    column = x.new_zeros(len(x), 2, 1) if shift_B2 is None else shift_B2[:, :, None]
+    column = torch.zeros(len(x), 2, 1, device=x.device) if shift_B2 is None else shift_B2[:, :, None]
     theta = torch.cat([matrix_B22.float(), column], 2)
     grid = affine_grid(theta, list(x.shape), align_corners=False)
     return grid_sample(x, grid, mode="bilinear", padding_mode="zeros", align_corners=False)

@@ -94,7 +94,7 @@ class Augment(Part):
 
     group: ClassVar[str] = "augmentation"
     shift: Shift = 0
-    """Random shifts of up to this fraction of the side, or so many pixels from 1 on; zeros move in."""
+    """Random shifts in each direction, zeros moving in: a fraction of the side, or pixels from 1 on."""
     crop: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Random square crops of 1 - crop to 1 of the side, scaled back."""
     flip: bool = False
@@ -225,14 +225,14 @@ class ClassifierSettings(
     is taken unless --arch names one. Masked pretraining trains the patches and not the class token:
     after it, --set pooling=mean may help."""
 
-    @classmethod
-    def read_older(cls, recorded: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what versions left unsaid that knew neither recipes nor several processes."""
-        return {"recipe": "plain", "workers": 1, **super().read_older(recorded)}
-
     def total_steps(self, samples: int) -> int:
         """Return the optimiser steps of the whole training: `steps`, or those of all epochs."""
         return super().total_steps(samples) if self.steps is None else self.steps
+
+    @classmethod
+    def read_older(cls, recorded: Mapping[str, Any]) -> dict[str, Any]:
+        """Versions that did not record the number of processes used one, and knew no recipes."""
+        return {"workers": 1, "recipe": "plain", **super().read_older(recorded)}
 
     @model_validator(mode="before")
     @classmethod

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
+from vitruvius import datasets
 from vitruvius.core import config, files, records, runs, signals
 from vitruvius.core.config import Flags
 from vitruvius.core.runs import RunFolder
@@ -41,9 +42,15 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     from vitruvius.training import session
     from vitruvius.training.results import Epoch
 
-    prepared = prepare(config) if flags.resume is None else None  # faults are found before there is a folder
+    prepared = None
+    if flags.resume is None:  # faults are found before there is a folder
+        config = _with_network(config)
+        yield from config.decode()
+        prepared = prepare(config)
     with runs.opened("pretrain", config, flags) as (folder, config), signals.on_signals() as stop:
-        prepared = prepared or prepare(config)
+        if prepared is None:
+            yield from config.decode()
+            prepared = prepare(config)
         data, grid, job, evaluator, environment = prepared
         job.stop, job.started = stop, started
         folder.write_config(config)
@@ -67,6 +74,12 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         _write(folder, config, prepared, result, epochs)
         folder.seal(environment)
         yield result
+
+
+def _with_network(config: Config) -> Config:
+    """Return the config; for the user's own images the network is chosen unless one is named."""
+    is_open = datasets.own_pictures(config.data) and "arch" not in config.model_fields_set
+    return config.model_copy(update={"arch": "auto"}) if is_open else config
 
 
 def _write(

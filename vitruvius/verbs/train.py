@@ -1,12 +1,13 @@
-"""Train a Vision Transformer: the reference ViT on MNIST by default, your own images and sizes by a flag.
+"""Train a Vision Transformer: the reference ViT on MNIST by default, one chosen for your own images.
 
 vitruvius train
+vitruvius train --data photos
 vitruvius train --epochs 1 --set depth=2
 vitruvius train --steps 200 --warmup 50
 vitruvius train --data fashion_mnist:mini --arch mnist-slim --name fashion
 vitruvius train --resume fashion --epochs 20
 vitruvius train --epochs 1 --optimiser lion --lr 0.0003
-vitruvius train --epochs 1 --arch fifty:n50 --recipe small-data --lr auto
+vitruvius train --epochs 1 --arch fifty:n50 --recipe small-data
 vitruvius train --epochs 1 --doctor
 """
 
@@ -14,6 +15,7 @@ import shlex
 import time
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from vitruvius.core import config, records, runs, signals
@@ -54,14 +56,20 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
             sinks.get(name)
         prepared = None
         if flags.resume is None:  # what cannot be trained is refused before there is a run folder
+            yield from config.decode()
             prepared = classifier.prepare(config)
-            config = classifier.decided(*prepared[:3], alone=config.doctor)
+            config = classifier.decided(
+                prepared.settings, prepared.data, prepared.arch, alone=prepared.settings.doctor
+            )
         opened = session.open_run("train", config, flags, lambda recorded: max(1, recorded.workers))
         folder, recorded = stack.enter_context(opened)
         stop = stack.enter_context(signals.on_signals())
         config = recorded.model_copy(update={"doctor": config.doctor})
         _refuse_fewer_epochs(config, folder)
-        _, data, arch, reasons = prepared or classifier.prepare(config)
+        if prepared is None:
+            yield from config.decode()
+            prepared = classifier.prepare(config, is_new=False)
+        data, arch = prepared.data, prepared.arch
         if not folder.is_new:
             _refuse_to_watch_another_way(config, folder)
             now = classifier.decided(config, data, arch, alone=config.doctor)
@@ -76,8 +84,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         job.stop, job.started = stop, started
         machine = device.fingerprint(threads, distributed.world_size(), where)
         environment = runs.environment(**machine, **classifier.inputs(config, data))
-        yield from (records.Note(text=reason) for reason in reasons)
-        yield from classifier.describe(config, data, arch)
+        yield from classifier.describe(replace(prepared, settings=config))
         if config.lr == "auto":
             config = yield from _with_rate(config, job, folder)
         if config.doctor:
@@ -90,7 +97,8 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
             yield from work
         if distributed.rank() == 0:
             inexact = environment.get("inexact", False)
-            result = classifier.finish(folder, config, data, arch, job, inexact=inexact, findings=findings)
+            more = {"inexact": inexact, "findings": findings, "chosen": prepared.chosen}
+            result = classifier.finish(folder, config, data, arch, job, known=prepared.baselines, **more)
             folder.seal(environment)
             yield result
 
