@@ -58,7 +58,7 @@ def confusion(classes: Sequence[str], counts: Sequence[Sequence[int]]) -> Heatma
 
 def facts(result: Result, settings: ClassifierSettings) -> list[Block]:
     """Return the result, how the test images were used, and all settings."""
-    fields = result.model_dump(mode="json", exclude={"findings"})
+    fields = result.model_dump(mode="json", exclude={"findings", "baselines"})
     known = {key: value for key, value in fields.items() if "accuracy" in key and value is not None}
     fields |= {key: f"{value:.2%}" for key, value in known.items()}
     tested, chosen = fields["test_accuracy"], settings.model_dump(mode="json")
