@@ -57,7 +57,7 @@ def batches(model: Predictor, images: Split) -> Batches:
 
 
 def choice_for(run: Path, model: Predictor, choice: DataChoice) -> DataChoice:
-    """Return the choice of data, own pictures with the side and fit of the run; without one, the run's own."""
+    """Return the data, own pictures with the side and fit of the run; without a choice, the run's own."""
     if not choice.data:
         recorded = DataChoice.read_older(files.read_object(run / "config.json"))
         return DataChoice(**{key: recorded[key] for key in DataChoice.model_fields if key in recorded})
