@@ -106,7 +106,7 @@ def test_a_recipe_is_filled_in_recorded_and_kept_when_resumed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert train(tmp_path, *PLAIN, "--recipe", "small-data", "--mixup", "0", "--name", "a") == 0
-    assert "recipe small-data: label_smoothing 0.1" in capsys.readouterr().err
+    assert "recipe small-data: crop 0.2, label_smoothing 0.1" in capsys.readouterr().err
     recorded = files.read_json(tmp_path / "train" / "a" / "config.json")
     assert (recorded["recipe"], recorded["mixup"], recorded["ema"], recorded["epochs"]) == (
         *("small-data", 0.0, 0.99, 2),
