@@ -17,7 +17,16 @@ PACKAGE = Path(__file__).parent.parent / "vitruvius"
 FAMILIES = {"datasets", "objectives", "optimisers", "proxies", "checks"}
 BELOW_FAMILIES = {"core", "arch", "kernels", "nn"}
 BELOW_SUBJECTS = BELOW_FAMILIES | FAMILIES | {"render"}
-SUBJECTS = {"inspecting", "training", "ranking", "pretraining", "doctor", "exporting", "measuring"}
+SUBJECTS = {
+    "inspecting",
+    "training",
+    "ranking",
+    "pretraining",
+    "doctor",
+    "exporting",
+    "measuring",
+    "searching",
+}
 BELOW_LESSONS = BELOW_SUBJECTS | SUBJECTS
 BELOW_VERBS = BELOW_LESSONS | {"lessons", "teaching"}
 MAY_IMPORT = {
@@ -34,15 +43,17 @@ MAY_IMPORT = {
     "pretraining": BELOW_SUBJECTS | {"training"},
     "exporting": BELOW_SUBJECTS | {"training"},
     "measuring": BELOW_SUBJECTS | {"training", "exporting"},
+    "searching": BELOW_SUBJECTS | {"training", "ranking", "exporting", "measuring"},
     "lessons": BELOW_LESSONS,
     "teaching": BELOW_LESSONS | {"lessons"},
-    "verbs": BELOW_VERBS,
+    "web": BELOW_VERBS,
+    "verbs": BELOW_VERBS | {"web"},
     "cli": {"core", "render", "verbs"},
     "__main__": {"cli"},
-    "__init__": BELOW_VERBS | {"verbs"},  # the public names, imported when first used
+    "__init__": BELOW_VERBS | {"verbs", "web"},  # the public names, imported when first used
 }
 LIGHT_UNITS = ("core", "arch", "render", "verbs", "cli", "__init__", "__main__")
-NOT_SHIPPED = ("test", "check", "slow")
+NOT_SHIPPED = ("test", "browser", "check", "slow")
 """Extras that no user needs."""
 HEAVY = {"torch", "scipy", "matplotlib", "plotly", "sympy", "PIL", "safetensors", "numpy"}
 

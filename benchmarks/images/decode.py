@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,7 @@ def train(folder: str, side: str, where: str) -> dict[str, Any]:
             began = time.perf_counter()
         rows = order[torch.arange(step * BATCH, (step + 1) * BATCH) % len(order)]
         loss = job.measure(job.model, job.train.batch(rows, 0), None)
-        loss.value.backward()  # type: ignore[no-untyped-call]
+        loss.value.backward()
         job.optimiser.step()
         job.optimiser.zero_grad()
     return {"images_per_second": STEPS * BATCH / (time.perf_counter() - began)}
@@ -129,7 +130,8 @@ def main() -> None:
     """Make the images, measure, and write the result unless it is a quick try."""
     if sys.argv[1:2] == ["--measure"]:
         name, *words = sys.argv[2:]
-        print(json.dumps({"pillow": pillow, "load": load, "train": train}[name](*words)))
+        functions: dict[str, Callable[..., dict[str, Any]]] = {"pillow": pillow, "load": load, "train": train}
+        print(json.dumps(functions[name](*words)))
         return
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter

@@ -2,10 +2,10 @@
 
     python -m benchmarks.images.make FOLDER
 
-`digits`: the 1,797 handwritten digits of scikit-learn, 8 x 8 grey pixels, 10 classes. `tiles`: tiles of
-64 x 64 pixels, without overlap, of 12 colour pictures that scikit-learn and scikit-image hold; the class is the
-picture a tile comes from, so that classes are very unequal. Tiles without contrast are left out. Both are
-divided into train, val and test (8 : 1 : 1), in proportion to the classes, by the seed 0.
+`digits`: the 1,797 handwritten digits of scikit-learn, 8 x 8 grey pixels, 10 classes. `tiles`: tiles of 64
+x 64 pixels, without overlap, of 12 colour pictures that scikit-learn and scikit-image hold; the class is
+the picture a tile comes from, so that classes are very unequal. Tiles without contrast are left out. Both
+are divided into train, val and test (8 : 1 : 1), in proportion to the classes, by the seed 0.
 """
 
 import argparse

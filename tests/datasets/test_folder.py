@@ -296,3 +296,12 @@ def test_relative_paths_start_at_the_data_folder(tmp_path: Path, picture: Pictur
     data = datasets.get("folder:pets@2024@16", data_dir=str(tmp_path))
     assert data.shape == (3, 16, 16)
     assert data.name == "folder:pets@2024@16"
+
+
+def test_runs_of_older_versions_keep_their_side_and_are_squashed() -> None:
+    older = datasets.DataChoice.read_older({"data": "folder:photos", "split_seed": 3})
+    assert (older["data"], older["fit"], older["split_seed"]) == ("folder:photos@32", "squash", 3)
+    assert datasets.DataChoice.read_older({"data": "folder:photos@64"})["data"] == "folder:photos@64"
+    now = {"data": "folder:photos", "fit": "crop", "split_seed": 0}
+    assert datasets.DataChoice.read_older(now) == now
+    assert "fit" not in datasets.DataChoice.read_older({"data": "mnist"})

@@ -185,3 +185,33 @@ def test_a_prediction_is_resumed_without_naming_its_run_again(root: Path) -> Non
     name = next((root / "train").iterdir()).name
     assert main(["predict", name, "--name", "again", *words]) == 0
     assert main(["predict", "--resume", "again", *words]) == 0
+
+
+def test_without_a_run_digits_are_read(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The images of the shipped network's own file, as files, patterns and folders."""
+    from vitruvius.web import trained
+
+    shown = trained.shipped()
+    for index in (3, 7):
+        name = f"{shown.about.classes[shown.about.labels[index]]}.png"
+        Image.fromarray(shown.images[index, 0].numpy()).save(tmp_path / name)
+    for words in (
+        [str(tmp_path / "3.png"), str(tmp_path / "7.png")],
+        [str(tmp_path / "*.png")],
+        [str(tmp_path)],
+    ):
+        assert predict(root, *words, "--json") == 0
+        found = json.loads(capsys.readouterr().out)
+        assert [row["guesses"][0]["name"] for row in found["predictions"]] == ["3", "7"]
+        assert found["model"].startswith("mnist-slim, trained on mnist, ")
+    (root / "train" / "7.png").symlink_to(root / "train" / "halves")
+    assert predict(root, "7.png", "--json") == 0, "a run of that name comes first"
+    assert json.loads(capsys.readouterr().out)["predictions"] == []
+    (root / "train" / "7.png").unlink()
+    config = files.read_json(Path(found["run"]) / "config.json")
+    assert (config["run"], config["images"]) == ("", [str(tmp_path)])
+    name = Path(found["run"]).name
+    assert main(["predict", "--resume", name, "--runs", str(root), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["predictions"] == found["predictions"]

@@ -167,7 +167,7 @@ def trained_on_folder(root: Path, name: str, *words: str) -> int:
     if not (root / "photos").exists():
         pictures(root / "photos", 20)
     data = ["--data", f"{root / 'photos'}@8"]
-    return train(root, *data, *SMALL, *RECIPE, "--epochs", "1", "--name", name, *words)
+    return train(root, *data, "--arch", "mnist", *SMALL, *RECIPE, "--epochs", "1", "--name", name, *words)
 
 
 def config(root: Path, name: str) -> dict[str, Any]:

@@ -188,8 +188,8 @@ def _arch_fields(described: Any, where: str) -> dict[str, Any]:
     if not isinstance(described, dict):
         raise UserError(f"{where}: not a network but {type(described).__name__}")
     if THREE_STAGE_FIELDS & described.keys():
-        what = "a three-stage network (base_dim, pooling between stages)"
-        raise UserError(f"{where}: {what} is not a plain ViT")
+        lacks = "stages of different widths, pooling between them and overlapping patches"
+        raise UserError(f"{where}: a network of the PiT space (base_dim) has {lacks}, which an Arch has not")
     if not PUBLIC_FIELDS & described.keys():
         return {key: value for key, value in described.items() if key != "summary"}
     known = PUBLIC_FIELDS | {"depth"}

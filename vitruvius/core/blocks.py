@@ -92,6 +92,9 @@ class Scatter(Strict):
     y_label: str
     log_x: bool = False
     log_y: bool = False
+    low: tuple[float, ...] = ()
+    high: tuple[float, ...] = ()
+    """The ends of an interval around each y, or none."""
 
 
 class TransportPlan(Strict):

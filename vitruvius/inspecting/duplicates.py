@@ -2,8 +2,8 @@ r"""Near-duplicates between the parts of a data set, by a perceptual hash and th
 
 The hash of a picture, grey and 32 x 32, is the sign of 64 low frequencies of its discrete cosine transform
 $c_{uv} = \sum_{ij} x_{ij} \cos\frac{\pi u (2i+1)}{64} \cos\frac{\pi v (2j+1)}{64}$, $1 \le u, v \le 8$,
-against their median. Hashes that differ in at most 4 bits agree in one of 5 bands, so only pictures that share a band are
-compared. Shapes: B pictures, C channels, H and W their sides.
+against their median. Hashes that differ in at most 6 bits agree in one of 7 bands, so only pictures that
+share a band are compared. Shapes: B pictures, C channels, H and W their sides.
 """
 
 from collections import defaultdict
@@ -20,8 +20,8 @@ from vitruvius.datasets import Dataset, Split, stratified_order
 from vitruvius.inspecting.results import Comparison, Duplicate
 
 SIDE, FREQUENCIES = 32, 8
-MOST_BITS = 4
-BANDS = ((0, 13), (13, 13), (26, 13), (39, 13), (52, 12))  # first bit and number of bits
+MOST_BITS = 6
+BANDS = ((0, 10), *((first, 9) for first in range(10, 64, 9)))  # first bit and number of bits
 ALIKE = 0.99
 CONTRAST = 2.0  # standard deviation of grey levels below which a picture has no hash
 MOST_IMAGES = 50_000

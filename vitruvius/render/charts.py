@@ -48,6 +48,8 @@ def scatter(figure: Scatter, canvas: "FigureBase") -> Size:
     for layer in plot.layers:
         look: Any = {"s": 34, "alpha": 0.85, "edgecolors": "white", "linewidths": 0.6}
         axes.scatter(layer.x, layer.y, color=layer.colour, **look)
+        if layer.low:
+            axes.vlines(layer.x, layer.low, layer.high, color=layer.colour, alpha=0.5, linewidth=1.4)
         if len(layer.point_names) <= NAMED_POINTS:
             for x, y, name in zip(layer.x, layer.y, layer.point_names, strict=False):
                 axes.annotate(name, (x, y), xytext=(5, 4), textcoords="offset points", fontsize=7.5)

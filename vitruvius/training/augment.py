@@ -82,12 +82,10 @@ def apply(x_BCHW: Tensor, sample_B: Tensor, draws: Draws, augment: Augment) -> T
 
 
 def _shifted(x_BCHW: Tensor, start_B2: Tensor, margin: int) -> Tensor:
-    B, C, H, W = x_BCHW.shape
-    wide_BHWC = pad(x_BCHW, (margin,) * 4).permute(0, 2, 3, 1)
-    image_B, row_H, column_W = (torch.arange(count, device=x_BCHW.device) for count in (B, H, W))
-    row_BH, column_BW = start_B2[:, :1] + row_H, start_B2[:, 1:] + column_W
-    moved_BHWC = wide_BHWC[image_B[:, None, None], row_BH[:, :, None], column_BW[:, None, :]]
-    return moved_BHWC.permute(0, 3, 1, 2)
+    B, _, H, W = x_BCHW.shape
+    # A view of all windows (B, C, row, column, H, W): choosing one copies rows, not single pixels.
+    windows = pad(x_BCHW, (margin,) * 4).unfold(2, H, 1).unfold(3, W, 1)
+    return windows[torch.arange(B, device=x_BCHW.device), :, start_B2[:, 0], start_B2[:, 1]]
 
 
 def _cropped(x_BCHW: Tensor, draw_B3: Tensor, crop: float) -> Tensor:

@@ -104,7 +104,8 @@ class Batches:
 
     def prefetch(self, parts: Iterable[Tensor]) -> None:
         """Begin to copy these samples to the device, so that it does not wait for them in the next step."""
-        computing, copying = torch.cuda.current_stream(self.device), torch.cuda.Stream(self.device)
+        computing = torch.cuda.current_stream(self.device)
+        copying = torch.cuda.Stream(self.device)  # type: ignore[no-untyped-call]
         self.ahead.clear()
         with torch.cuda.stream(copying):
             self.ahead.update({_key(view_B): self._taken(self._samples(view_B)) for view_B in parts})
@@ -126,10 +127,10 @@ class Batches:
 
     def normalised(self, x: Tensor) -> Tensor:
         """Scale bytes to 0..1, subtract the mean, divide by the standard deviation; leave floats alone."""
+        is_bytes = self.x.dtype == torch.uint8
         x = x.to(self.device, self.dtype)
-        if self.x.dtype == torch.uint8:
-            x = (x / 255 - self.mean.to(x)) / self.std.to(x)
-        return x
+        # In place, as the conversion of bytes has made a copy.
+        return x.div_(255).sub_(self.mean.to(x)).div_(self.std.to(x)) if is_bytes else x
 
 
 def _key(sample_B: Tensor) -> bytes:

@@ -178,7 +178,8 @@ def _training_images(
     is_ours = all(getattr(settings, field) == value for field, value in split.items())
     if not data.sha256 or environment.get("data_sha256") != data.sha256 or is_ours:
         return set()
-    theirs = DataChoice(data=settings.data, data_dir=settings.data_dir, **split).load()
+    same = {"data_dir": settings.data_dir, "fit": settings.fit, "skip_bad": settings.skip_bad}
+    theirs = DataChoice(data=settings.data, **same, **split).load()
     if torch.equal(theirs.test.x, data.test.x):
         return set()
     return {_digest(image) for image in theirs.train.x}

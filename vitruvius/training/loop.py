@@ -153,7 +153,7 @@ def kept_weights(job: Job) -> dict[str, Tensor]:
 def _rest_of_epoch(job: Job, started: float) -> Generator[Record, None, bool]:
     """Take steps to the end of the epoch, to a pause or to the time limit; return whether time is over."""
     recipe, cursor, order = job.recipe, job.cursor, job.train.order(job.cursor.epoch)
-    total = recipe.total_steps(len(order))
+    total = recipe.total_steps(len(job.train))
     label = f"epoch {cursor.epoch + 1}/{math.ceil(total / math.ceil(len(order) / recipe.batch))}"
     for begin in range(cursor.position, len(order), recipe.batch):
         if cursor.step == total:
@@ -267,8 +267,8 @@ def _numbers(found: Loss, share: float = 1.0) -> Tensor:
     """Return a part's share of the loss, and its correct count, as a vector on their device."""
     wide = torch.float32 if found.value.device.type == "mps" else torch.float64
     loss = found.value.detach().to(wide) * share
-    counted = found.correct is not None and share > 0
-    return torch.stack([loss, found.correct.to(wide) if counted else torch.zeros_like(loss)])
+    correct = torch.zeros_like(loss) if found.correct is None or not share else found.correct.to(wide)
+    return torch.stack([loss, correct])
 
 
 def read_numbers(job: Job) -> None:

@@ -2,6 +2,7 @@
 
 vitruvius list
 vitruvius list presets
+vitruvius list spaces
 vitruvius list networks fifty
 vitruvius list runs
 """
@@ -11,14 +12,18 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from vitruvius.arch import cost, tables
+from vitruvius.arch import spaces as search_spaces
 from vitruvius.arch.arch import Arch
 from vitruvius.core import config, plugins, records, run_list
 from vitruvius.core.blocks import Block, Cell, Table
 from vitruvius.core.config import Flags, Positional
 from vitruvius.core.errors import UserError, unknown
+from vitruvius.measuring import prices
 
 FAMILIES = ("kernels", "datasets", "objectives", "optimisers", "proxies", "checks", "lessons", "verbs")
-COLUMNS = ("name", "parameters", "multiply-adds", "weights MiB", "training MiB per image", "what it is")
+COLUMNS = ("name", "parameters", "multiply-adds", "MiB per image", "peak MiB")
+BATCH = 64
+"""Images of the training step whose memory is told."""
 
 
 class Config(config.Config):
@@ -26,7 +31,7 @@ class Config(config.Config):
 
     takes: ClassVar[tuple[str, ...]] = (*config.Config.takes, "runs")
     family: Positional[str] = "all"
-    """kernels, datasets, presets, networks, runs, ...; by default all but the networks and the runs."""
+    """kernels, datasets, presets, spaces, networks, runs, ...; by default all but networks and runs."""
     table: Positional[str] = "fifty"
     """With networks: the table whose networks are listed, fifty or a FILE.json."""
 
@@ -51,6 +56,19 @@ class Preset(Member):
     """Multiply-adds of weights with weights, once per forward pass, whatever the batch."""
     pass_bytes: int
     """Bytes that training keeps of them."""
+    peak_bytes: int
+    """Bytes of a training step with 64 images: weights, gradients, AdamW, activations."""
+    predicted_ms: float | None
+    """Predicted milliseconds of one image on this machine; None without a price list."""
+
+
+class Space(Member):
+    """A search space, with the number of its networks."""
+
+    networks: int
+    """Before constraints and budget."""
+    images: tuple[int, int]
+    """The smallest and the largest side of the images for which it is meant."""
 
 
 class Network(config.Strict):
@@ -70,6 +88,9 @@ class Result(records.Result):
 
     families: dict[str, tuple[Member, ...]]
     presets: tuple[Preset, ...]
+    prediction_error: float | None = None
+    """Median relative error of the predicted milliseconds on networks that the price list had not seen."""
+    spaces: tuple[Space, ...] = ()
     runs: tuple[run_list.Run, ...] | None = None
     """The run folders, if they were asked for."""
     networks: tuple[Network, ...] = ()
@@ -81,16 +102,33 @@ class Result(records.Result):
         for family, found in self.families.items():
             rows = tuple((member.name, member.summary) for member in found)
             yield Table(title=family, columns=("name", "what it is"), rows=rows)
-        presets = []
-        for one in self.presets:
-            sizes = (one.params, one.macs, one.weight_bytes / 2**20, one.activation_bytes / 2**20)
-            presets.append((one.name, *sizes, one.summary))
-        if presets:
-            yield Table(title="presets", columns=COLUMNS, rows=tuple(presets))
+        if self.presets:
+            yield self._presets()
+        if self.spaces:
+            sides = ["{} to {}".format(*one.images) for one in self.spaces]
+            spaces = tuple(
+                (one.name, one.networks, side, one.summary)
+                for one, side in zip(self.spaces, sides, strict=True)
+            )
+            yield Table(title="spaces", columns=("name", "networks", "image side", "what it is"), rows=spaces)
         if self.runs is not None:
             yield run_list.table(self.runs)
         if self.networks:
             yield _network_table(self.networks, self.measured_on)
+
+    def _presets(self) -> Table:
+        """The presets with what they cost; predicted milliseconds where this machine has a price list."""
+        with_ms, rows = self.prediction_error is not None, []
+        for one in self.presets:
+            mebibytes = [number / 2**20 for number in (one.activation_bytes, one.peak_bytes)]
+            milliseconds = [one.predicted_ms] * with_ms
+            rows.append((one.name, one.params, one.macs, *mebibytes, *milliseconds, one.summary))
+        columns = (*COLUMNS, *["predicted ms"] * with_ms, "what it is")
+        note = f"MiB per image: what training keeps of it; peak MiB: a training step with {BATCH} images"
+        if with_ms:
+            error = f"within {100 * (self.prediction_error or 0):.0f} % (median)"
+            note = f"{note}; predicted ms: of one image on this machine, {error}"
+        return Table(title="presets", columns=columns, rows=tuple(rows), note=note)
 
 
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
@@ -102,8 +140,8 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     if config.family == "networks":
         yield _networks(config.table)
         return
-    if config.family not in ("all", "presets", *present):
-        raise unknown("family", config.family, ["all", "presets", "networks", "runs", *present])
+    if config.family not in ("all", "presets", "spaces", *present):
+        raise unknown("family", config.family, ["all", "presets", "spaces", "networks", "runs", *present])
     families, presets = {}, []
     for family in present:
         if config.family in ("all", family):
@@ -111,8 +149,20 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
             families[family] = tuple(Member(name=member.name, summary=member.summary) for member in found)
     if config.family in ("all", "presets"):
         for name, (summary, arch) in tables.presets().items():
-            presets.append(Preset(name=name, summary=summary, **cost.cost(arch)._asdict()))
-    yield Result(families=families, presets=tuple(presets))
+            price = cost.cost(arch)
+            peak, predicted = price.training_bytes(BATCH), prices.predicted_ms(arch)
+            costs = {**price._asdict(), "peak_bytes": peak, "predicted_ms": predicted}
+            presets.append(Preset(name=name, summary=summary, **costs))
+    found_spaces = []
+    if config.family in ("all", "spaces"):
+        for name in search_spaces.names():
+            space = search_spaces.get(name)
+            about = {"summary": space.summary, "networks": space.count(), "images": space.images}
+            found_spaces.append(Space(name=name, **about))
+    error = prices.prediction_error()
+    yield Result(
+        families=families, presets=tuple(presets), spaces=tuple(found_spaces), prediction_error=error
+    )
 
 
 def _networks(table: str) -> Result:

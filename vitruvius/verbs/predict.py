@@ -1,6 +1,9 @@
 """Classify images with a trained run; show where it looks: attention maps, distances, positions.
 
+Without a run the images are read as handwritten digits, by the small network that is part of the package.
+
 vitruvius predict RUN digit.png --overlay
+vitruvius predict digit.png
 vitruvius predict runs/train/fashion shoe.jpg shirt.png --top 5
 vitruvius predict RUN photos.jpg --format jsonl
 """
@@ -31,7 +34,7 @@ class Config(config.RunConfig):
     """Which run, which images."""
 
     run: Positional[str] = ""
-    """The training run: its name or its folder; if the first word names an image, the newest run."""
+    """The training run: its name or its folder; left out: the network of the package, for digits."""
     images: Positional[tuple[str, ...]] = ()
     """Picture files, folders of them, or patterns such as "photos/*.jpg"."""
     top: Annotated[int, Field(ge=1, le=1000)] = 3
@@ -64,6 +67,7 @@ class Result(records.Result):
 
     predictions: tuple[Prediction, ...]
     model: str
+    """The training run, or the network of the package."""
     run: str
     distance: str | None = None
     """The picture of the attention distances; with --overlay, or without images."""
@@ -111,14 +115,14 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Classify the images and draw what the model attends to; an image that cannot be read is a row."""
     from vitruvius.training import predictor
 
-    if flags.resume is not None and not config.run:
+    config = _without_run(config, flags.runs)
+    if flags.resume is not None and not config.run and not config.images:
         config = runs.recorded(runs.find(flags.resume, "predict", flags.runs), Config)
-    if not config.run:
+    if not config.run and not config.images:
         usage = "vitruvius predict RUN IMAGE... (RUN is a name below runs/train, or a folder)"
-        raise UserError(f"which run? {usage}")
-    source, words = _source(config, flags)
-    names = [name for word in words for name in _matches(word)]
-    model = predictor.load(source)
+        raise UserError(f"which run? {usage}; without RUN, `vitruvius predict IMAGE...` reads digits")
+    model, source = _load(config, flags)
+    names = [name for word in config.images for name in _matches(word)]
     with runs.opened("predict", config, flags) as (folder, config):
         predictions: list[Prediction] = []
         first: list[Tensor] = []  # of these the attention distances are measured
@@ -137,7 +141,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
                 predictions.append(Prediction(image=name, **about))
         is_drawn = config.overlay or not names
         drawn = _draw_model(folder, model, first) if is_drawn else {}
-        known = {"model": str(source), "run": str(folder.folder), "format": config.format}
+        known = {"model": source, "run": str(folder.folder), "format": config.format}
         result = Result(predictions=tuple(predictions), **known, **drawn)
         folder.keep(result)
         if predictions:
@@ -147,19 +151,30 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         yield result
 
 
-def _source(config: Config, flags: Flags) -> tuple[Path, tuple[str, ...]]:
-    """Return the run and the words that name images; if the first names images and no run, the newest run."""
-    from vitruvius.core import run_list
+def _without_run(config: Config, root: str) -> Config:
+    """Return the config with the first word as an image if it names images: a file, a pattern or a folder.
 
-    try:
-        return runs.find(config.run, "train", flags.runs), config.images
-    except UserError:
-        if not os.path.exists(config.run) and not glob.glob(config.run, recursive=True):
-            raise
-    newest = [run for run in run_list.find(Path(flags.runs)) if run.verb == "train"]
-    if not newest:
-        raise UserError(f"{config.run} names images, and there is no training run in {flags.runs}/train")
-    return Path(newest[0].folder), (config.run, *config.images)
+    A run of that name comes first, and a folder that holds one.
+    """
+    word, folder = config.run, Path(config.run)
+    marks = ("config.json", "manifest.json", "state")
+    is_run = Path(root, "train", word).is_dir() or any((folder / mark).exists() for mark in marks)
+    names_images = folder.suffix.lower() in SUFFIXES or glob.has_magic(word) or folder.is_dir()
+    if not word or is_run or not names_images:
+        return config
+    return config.model_copy(update={"run": "", "images": (word, *config.images)})
+
+
+def _load(config: Config, flags: Flags) -> "tuple[Predictor, str]":
+    """Load the run, or the network of the package; return it and what it is."""
+    from vitruvius.training import predictor
+    from vitruvius.web import trained
+
+    if config.run:
+        source = runs.find(config.run, "train", flags.runs)
+        return predictor.load(source), str(source)
+    shown = trained.shipped()
+    return shown.predictor, f"{shown.about.name}, {shown.about.text}"
 
 
 def _matches(word: str) -> list[str]:

@@ -101,8 +101,10 @@ def _write(
 def _notes(config: Config, prepared: "Prepared") -> Iterator[records.Note]:
     from vitruvius.pretraining import pca
 
-    data, grid, _, evaluator, _ = prepared
+    data, grid, _, evaluator, environment = prepared
     yield records.Note(text=f"{data.name}: {data.counts} samples")
+    if "bits" in environment:
+        yield records.Note(text=f"{environment['device']}: {environment['bits']}")
     params, models = sum(parameter.numel() for parameter in grid.parameters()), len(grid.cells)
     yield records.Note(text=f"{params:,} parameters in {models:,} autoencoder{'s' * (models > 1)}")
     left_out = f"the probe is left out: {evaluator.no_probe}"
