@@ -197,7 +197,7 @@ def test_the_numbers_are_read_every_few_steps(monkeypatch: pytest.MonkeyPatch) -
     read: list[int] = []
     work = on_meta()
     work.train = Batches(work.train.x, work.train.y, device=work.train.device)
-    monkeypatch.setattr(loop, "_read", lambda job: read.append(job.cursor.step + 1))
+    monkeypatch.setattr(loop, "read_numbers", lambda job: read.append(job.cursor.step + 1))
     for _ in range(7):
         loop.step(work, torch.arange(16))
     assert read == [3, 6]

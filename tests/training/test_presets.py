@@ -69,6 +69,12 @@ def test_small_pictures_are_not_shifted_and_long_trainings_fit_the_count() -> No
     assert resolved(images(50_000), data="folder:x").epochs < resolved(images(500), data="folder:x").epochs
 
 
+def test_the_warm_up_fits_the_length_that_was_asked_for() -> None:
+    found, said = presets.resolve(ClassifierSettings(data="folder:x", epochs=6, flip=True), FEW)
+    assert (found.epochs, found.warmup, found.flip) == (6, 38, True)  # a tenth of 6 x 63 steps
+    assert not any("epochs" in text or "flips" in text for text in said)
+
+
 def test_a_recorded_config_is_not_changed_again() -> None:
     first = resolved(data="folder:photos")
     recorded = ClassifierSettings(**first.model_dump(mode="json"))

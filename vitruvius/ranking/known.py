@@ -1,4 +1,6 @@
-"""`rank --known COLUMN`: networks whose accuracy is known re-rank those whose accuracy is not, with intervals."""
+"""`rank --known COLUMN`: networks whose accuracy is known re-rank those whose accuracy is not, with
+intervals.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -33,7 +35,7 @@ def rerank(
     table: ScoreTable,
     accuracies: Sequence[float | None],
 ) -> Reranking:
-    """Order the networks without a known accuracy by the surrogate, or by the prior where that is no better."""
+    """Order networks without a known accuracy by the surrogate, or by the prior where that is no better."""
     scores = {name: seeds.order(verdict.matrix(rows)) for name, rows in table.items()}
     features: dict[str, Mapping[str, surrogate.Floats]] = {
         "scores": {f"rank by {name}": surrogate.ranks(values) for name, values in scores.items()}

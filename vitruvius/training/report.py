@@ -69,8 +69,11 @@ def write_evaluation(
 def answers(run: Trained) -> list[Block]:
     """Say first how good the network is, against what, and how often the test images were read."""
     result, test = run.result, run.test
-    said = card.verdict(test, "test images", result.against_baselines) if test else "Not tested"
-    found: list[Block] = [Text(text=said, style="title"), Text(text=result.about_test)]
+    said = card.verdict(test, "test images") if test else "Not tested"
+    found: list[Block] = [Text(text=said, style="title")]
+    if result.against_baselines:
+        found.append(Text(text=f"The network is {result.against_baselines}."))
+    found.append(Text(text=result.about_test))
     found += card.top5(test) if test else []
     for finding in result.findings:
         found += [Text(text="A finding of the doctor", style="title"), *finding.view()]
