@@ -57,7 +57,7 @@ def test_the_verb_shows_it_first_and_refuses_columns_without_gaps(tmp_path: Path
     path = tmp_path / "nets.json"
     path.write_text(json.dumps(rows))
     asked = {"archs": [str(path)], "data": "noise:1x8x8/2", "batch": 4, "seeds": 1, "proxies": ["snip"]}
-    flags = Flags(runs=str(tmp_path / "runs"), name="x")
+    flags, other = (Flags(runs=str(tmp_path / "runs"), name=name) for name in "xy")
     result = list(rank.run(rank.Config(**asked, known="half_acc"), flags))[-1]
     assert isinstance(result, Result)
     assert result.reranking is not None
@@ -66,6 +66,6 @@ def test_the_verb_shows_it_first_and_refuses_columns_without_gaps(tmp_path: Path
     assert getattr(first, "text", "").startswith("n8 is first by the prior")
     for column, said in (("acc", "all 3 accuracies are known"), ("ac", "did you mean 'acc'")):
         with pytest.raises(UserError, match=said):
-            list(rank.run(rank.Config(**asked, known=column), flags))
+            list(rank.run(rank.Config(**asked, known=column), other))
     with pytest.raises(UserError, match="only a table"):
-        list(rank.run(rank.Config(archs=["mnist"], known="acc"), flags))
+        list(rank.run(rank.Config(archs=["mnist"], known="acc"), other))
