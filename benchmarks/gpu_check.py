@@ -92,7 +92,7 @@ def never_waits(where: torch.device) -> str:
     work = job(where)
     work.train = work.train.placed()
     steps(work, 3)
-    loop._read(work)
+    loop.read_numbers(work)
     torch.cuda.set_sync_debug_mode("error")
     try:
         steps(work, 10)

@@ -122,14 +122,16 @@ def svm(data: str) -> dict[str, Any]:
     from sklearn.svm import SVC
 
     found = settings(data, "plain", 0, False).load()
-    parts = [(part.x.flatten(1).double().numpy() / 255, part.y) for part in (found.train, found.validation)]
-    (x, y), (vx, vy) = [(images[:10_000], labels[:10_000].numpy()) for images, labels in parts]
+    (x, y), (vx, vy) = (_rows(part) for part in (found.train, found.validation))
     fitted = [SVC(C=c, gamma=g).fit(x, y) for c in (1, 10) for g in ("scale", 0.01)]
     best = max(fitted, key=lambda one: float(one.score(vx, vy)))
-    tests = found.test.x.flatten(1).double().numpy() / 255
-    assert found.test.y is not None
-    accuracy = float(best.score(tests, found.test.y.numpy()))
+    accuracy = float(best.score(*_rows(found.test)))
     return {"recipe": "SVM on pixels", "data": data, "images": len(x), "test_accuracy": accuracy}
+
+
+def _rows(part: Any) -> tuple[Any, Any]:
+    """The first 10,000 images of a part as rows of numbers in 0..1, and their labels."""
+    return part.x[:10_000].flatten(1).double().numpy() / 255, part.y[:10_000].numpy()
 
 
 def keep(rows: list[dict[str, Any]]) -> None:

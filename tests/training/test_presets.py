@@ -26,7 +26,7 @@ def resolved(known: Facts = FEW, **fields: Any) -> ClassifierSettings:
 
 def test_plain_is_the_default_of_built_in_data_and_changes_nothing() -> None:
     for given in ({}, {"recipe": "plain"}, {"data": "cifar", "mixup": 0.5}):
-        settings = ClassifierSettings(**given)  # type: ignore[arg-type]
+        settings = ClassifierSettings(**given)
         found, said = presets.resolve(settings, FEW)
         assert found == settings.model_copy(update={"recipe": "plain"})
         assert not said

@@ -3,6 +3,7 @@
 import csv
 import json
 import shutil
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from PIL import Image
 from vitruvius.cli import main
 from vitruvius.core import files
 from vitruvius.training import predictor
+from vitruvius.training.predictor import Predictor
 
 TOY = f"{Path(__file__).parent / 'killing.py'}:toy"
 
@@ -107,10 +109,15 @@ def test_lines_for_other_programs_and_the_newest_run_without_a_name(
 
 
 def test_no_more_images_are_in_memory_than_one_batch(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = []
+    seen: list[int] = []
     real = predictor.classify
+
+    def counted(model: Predictor, images: Sequence[torch.Tensor], top: int) -> Iterator[predictor.Guesses]:
+        seen.append(len(images))
+        return real(model, images, top)
+
     monkeypatch.setattr(predictor, "BATCH", 2)
-    monkeypatch.setattr(predictor, "classify", lambda m, x, top: seen.append(len(x)) or real(m, x, top))
+    monkeypatch.setattr(predictor, "classify", counted)
     images = [str(root / f"{name}.png") for name in ("left", "right", "left")]
     assert predict(root, "halves", *images, "--name", "batches", "--quiet") == 0
     assert seen == [2, 1]

@@ -166,7 +166,7 @@ def describe(prepared: Prepared[S]) -> Iterator[Record]:
         yield Note(text="no C++ compiler found: training runs without torch.compile")
 
 
-def inputs(settings: ClassifierSettings, data: Dataset) -> dict[str, str]:
+def inputs(settings: ClassifierSettings, data: Dataset) -> dict[str, Any]:
     """Return the SHA-256 of what is read, which must be the same when a run is resumed."""
     taught = {"teacher_sha256": teacher.fingerprint(settings.teacher)} if settings.teacher else {}
     return {"data_sha256": data.sha256, **taught}

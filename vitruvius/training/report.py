@@ -190,8 +190,8 @@ def _lines(title: str, label: str, epochs: Sequence[Epoch], field: str, scale: i
         known = {epoch: scale * value for epoch, value in values.items() if value is not None}
         if known:
             series.append(Series(name=name, x=tuple(known), y=tuple(known.values())))
-    values = [value for one in series for value in one.y]
-    shown = _percent_range(values) if scale == 100 else (0.0, 1.05 * max(values, default=1.0) or 1.0)
+    drawn = [value for one in series for value in one.y]
+    shown = _percent_range(drawn) if scale == 100 else (0.0, 1.05 * max(drawn, default=1.0) or 1.0)
     axes = {"x_label": "epoch", "y_label": label}
     return Lines(title=title, series=tuple(series), y_range=shown, **axes)
 
