@@ -122,16 +122,7 @@ def svm(data: str) -> dict[str, Any]:
     from sklearn.svm import SVC
 
     found = settings(data, "plain", 0, False).load()
-<<<<<<< HEAD
     (x, y), (vx, vy) = (_rows(part) for part in (found.train, found.validation))
-=======
-    parts = []
-    for part in (found.train, found.validation):
-        assert part.y is not None
-        images = part.x[:10_000].flatten(1).double().numpy() / 255
-        parts.append((images, part.y[:10_000].numpy()))
-    (x, y), (vx, vy) = parts
->>>>>>> main
     fitted = [SVC(C=c, gamma=g).fit(x, y) for c in (1, 10) for g in ("scale", 0.01)]
     best = max(fitted, key=lambda one: float(one.score(vx, vy)))
     accuracy = float(best.score(*_rows(found.test)))

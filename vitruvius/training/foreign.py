@@ -84,11 +84,7 @@ def _labels(
     y_B: Tensor, theirs: tuple[str, ...], ours: tuple[str, ...], name: str
 ) -> tuple[Tensor, tuple[str, ...]]:
     """Return the labels as places among the run's classes, matched by name, and what is to be said."""
-<<<<<<< HEAD
-    present = [theirs[label] for label in y_B.bincount().nonzero()[:, 0].tolist()]
-=======
     present = [theirs[label] for label in torch.unique(y_B).tolist()]
->>>>>>> main
     strange = [label for label in present if label not in ours]
     if strange:
         known = ", ".join(ours[:5]) + (", ..." if len(ours) > 5 else "")

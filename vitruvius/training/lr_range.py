@@ -8,7 +8,6 @@ import copy
 import math
 import signal
 from dataclasses import replace
-from typing import Any
 
 import torch
 
@@ -76,15 +75,4 @@ def _copied(job: Job, settings: ClassifierSettings) -> Job:
     recipe = settings.model_copy(update={"schedule": "constant", "warmup": 0, "lr": LOWEST})
     job = replace(job, model=model, optimiser=optimiser, recipe=recipe, cursor=Cursor(), taken=[])
     # Not compiled: the compiled objective belongs to the model of the job.
-<<<<<<< HEAD
     return replace(job, compiled=None, average=None, scaler=None)
-=======
-    changed: dict[str, Any] = {
-        "compiled": None,
-        "average": None,
-        "cursor": Cursor(),
-        "taken": [],
-        "scaler": None,
-    }
-    return replace(job, model=model, optimiser=optimiser, recipe=recipe, **changed)
->>>>>>> main

@@ -10,11 +10,7 @@ def balanced(labels: Tensor, order: Tensor, generator: Generator) -> Tensor:
     Within a class every sample is taken equally often, give or take one; which class is taken once more where
     the division leaves a rest is drawn. `order` is the random order of the epoch.
     """
-<<<<<<< HEAD
-    present = labels.bincount().nonzero()[:, 0]
-=======
     present = torch.unique(labels)
->>>>>>> main
     wanted = torch.full((len(present),), len(labels) // len(present))
     wanted[torch.randperm(len(present), generator=generator)[: len(labels) % len(present)]] += 1
     chosen = []
