@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks import record
 from vitruvius.core import files
 from vitruvius.core.config import Flags
-from vitruvius.training import presets
+from vitruvius.training import recipes
 from vitruvius.training.results import Epoch, Result
 from vitruvius.verbs import train
 
@@ -105,7 +105,7 @@ def trained(config: train.Config, final: bool) -> dict[str, Any]:
 
 def ablation(data: str, recipe: str, quick: bool) -> list[dict[str, Any]]:
     """The whole recipe, then without each of its ingredients, three seeds each: validation accuracy."""
-    resolved = presets.PRESETS[recipe]
+    resolved = recipes.RECIPES[recipe]
     without = [name for name in OFF if name in resolved and resolved[name] != OFF[name]]
     rows = []
     for left_out in (None, *without[: 1 if quick else None]):
@@ -147,7 +147,7 @@ def main() -> None:
     )
     parser.add_argument("--ablation", metavar="DATA")
     parser.add_argument("--final", metavar="DATA")
-    parser.add_argument("--recipe", default="small-data", choices=sorted(presets.PRESETS))
+    parser.add_argument("--recipe", default="small-data", choices=sorted(recipes.RECIPES))
     parser.add_argument("--quick", action="store_true")
     given = parser.parse_args()
     os.chdir(Path(__file__).parent.parent)

@@ -31,7 +31,7 @@ from vitruvius.training import (
     memory,
     mistakes,
     predictor,
-    presets,
+    recipes,
     report,
     results,
     sampling,
@@ -76,7 +76,7 @@ def prepare(settings: S, is_new: bool = True) -> Prepared[S]:
         return Prepared(settings, data, _network(settings, data), chosen=chosen)
     known = baselines.measure(data) if distributed.rank() == 0 else None
     facts = _facts(data, known)
-    settings, said = presets.resolve(settings, facts)
+    settings, said = recipes.resolve(settings, facts)
     settings, chosen = auto.completed(settings, facts)
     return Prepared(settings, data, _network(settings, data), known, (*said, *chosen))
 
