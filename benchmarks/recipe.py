@@ -122,8 +122,12 @@ def svm(data: str) -> dict[str, Any]:
     from sklearn.svm import SVC
 
     found = settings(data, "plain", 0, False).load()
-    parts = [(part.x.flatten(1).double().numpy() / 255, part.y) for part in (found.train, found.validation)]
-    (x, y), (vx, vy) = [(images[:10_000], labels[:10_000].numpy()) for images, labels in parts]
+    parts = []
+    for part in (found.train, found.validation):
+        assert part.y is not None
+        images = part.x[:10_000].flatten(1).double().numpy() / 255
+        parts.append((images, part.y[:10_000].numpy()))
+    (x, y), (vx, vy) = parts
     fitted = [SVC(C=c, gamma=g).fit(x, y) for c in (1, 10) for g in ("scale", 0.01)]
     best = max(fitted, key=lambda one: float(one.score(vx, vy)))
     tests = found.test.x.flatten(1).double().numpy() / 255

@@ -197,11 +197,13 @@ def main() -> None:
     few = [row for table in found for label in table.labels for row in few_labels(table, label, repetitions)]
     for row in rows:
         print(
-            f"{row['table']:>20} {row['label']:>18} k {row['k']:>2} {row['way']:>10}: median {row['median']:.3f}"
+            f"{row['table']:>20} {row['label']:>18} k {row['k']:>2} {row['way']:>10}: median "
+            f"{row['median']:.3f}"
         )
     for row in few:
         print(
-            f"{row['table']:>20} {row['label']:>18} k {row['k']:>2} {row['way']:>10}: tau {row['tau']:.2f}, within {row['within']:.2f}"
+            f"{row['table']:>20} {row['label']:>18} k {row['k']:>2} {row['way']:>10}: tau {row['tau']:.2f}, "
+            f"within {row['within']:.2f}"
         )
     print("\n".join(conclude(rows)))
     if not options.quick:

@@ -148,15 +148,13 @@ class TestLaws:
 
     def test_hints_say_no_number_before_the_step(self, name: str) -> None:
         """The first two hints of other numbers are the same words, so they hold none of the numbers."""
-        other = solution.solve(name, exercises.draw(name, random.Random(5), set()))
-        for place in solved(name).lines():
-            both = []
-            for one in (solved(name), other):
-                missing = [Judged(name=place, status="missing")]
-                both.append(list(verdict.hints_for(one, missing, 3)) if place in one.lines() else [])
-            if both[1]:
-                assert both[0][:2] == both[1][:2]
-                assert [hint.level for hint in both[0]] == [1, 2, 3]
+        fields = exercises.draw(name, random.Random(5), set())
+        other = Solution(name, solution.question(name, fields), {})  # need not be solved
+        for place in set(solved(name).lines()) & set(other.lines()):
+            missing = [Judged(name=place, status="missing")]
+            own = list(verdict.hints_for(solved(name), missing, 3))
+            assert [hint.level for hint in own] == [1, 2, 3]
+            assert own[:2] == list(verdict.hints_for(other, missing, 2))
 
     def test_drawn_questions_are_answered_proved_and_different(self, name: str) -> None:
         draws_are_good(name, 2)

@@ -30,7 +30,8 @@ def one_class(data_dir=None, validation=None, seed=0):
 
 def unchecked(data_dir=None, validation=None, seed=0):
     data = toy()
-    return Dataset("toy", data.train, Split(data.train.x[:0], data.train.y[:0]), data.test, data.classes, (0.4,), (0.2,))
+    none = Split(data.train.x[:0], data.train.y[:0])
+    return Dataset("toy", data.train, none, data.test, data.classes, (0.4,), (0.2,))
 """
 SPACE = {
     "choices": {

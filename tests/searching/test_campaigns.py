@@ -1,4 +1,4 @@
-"""Slow: killed at a hundred instants; workers killed in processes and under Ray; machines that share a study."""
+"""Slow: killed at a hundred instants; workers killed in processes and under Ray; machines sharing a study."""
 
 import json
 import os

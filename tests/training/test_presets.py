@@ -26,7 +26,7 @@ def resolved(known: Facts = FEW, **fields: Any) -> ClassifierSettings:
 
 def test_plain_is_the_default_of_built_in_data_and_changes_nothing() -> None:
     for given in ({}, {"recipe": "plain"}, {"data": "cifar", "mixup": 0.5}):
-        settings = ClassifierSettings(**given)  # type: ignore[arg-type]
+        settings = ClassifierSettings(**given)
         found, said = presets.resolve(settings, FEW)
         assert found == settings.model_copy(update={"recipe": "plain"})
         assert not said
@@ -67,6 +67,12 @@ def test_small_pictures_are_not_shifted_and_long_trainings_fit_the_count() -> No
     small = resolved(images(1437, 8), data="folder:digits")
     assert (small.shift, small.crop, small.flip) == (0.0, 0.0, False)
     assert resolved(images(50_000), data="folder:x").epochs < resolved(images(500), data="folder:x").epochs
+
+
+def test_the_warm_up_fits_the_length_that_was_asked_for() -> None:
+    found, said = presets.resolve(ClassifierSettings(data="folder:x", epochs=6, flip=True), FEW)
+    assert (found.epochs, found.warmup, found.flip) == (6, 38, True)  # a tenth of 6 x 63 steps
+    assert not any("epochs" in text or "flips" in text for text in said)
 
 
 def test_a_recorded_config_is_not_changed_again() -> None:

@@ -1,4 +1,4 @@
-"""Presets with what they cost, predicted milliseconds where the machine was calibrated, networks of a table."""
+"""Presets with their costs, predicted milliseconds on a calibrated machine, networks of a table."""
 
 import json
 from pathlib import Path

@@ -4,6 +4,7 @@ import csv
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -109,8 +110,13 @@ def test_lines_for_other_programs_and_the_newest_run_without_a_name(
 def test_no_more_images_are_in_memory_than_one_batch(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     real = predictor.classify
+
+    def classify(model: predictor.Predictor, x: Any, top: int) -> Any:
+        seen.append(len(x))
+        return real(model, x, top)
+
     monkeypatch.setattr(predictor, "BATCH", 2)
-    monkeypatch.setattr(predictor, "classify", lambda m, x, top: seen.append(len(x)) or real(m, x, top))
+    monkeypatch.setattr(predictor, "classify", classify)
     images = [str(root / f"{name}.png") for name in ("left", "right", "left")]
     assert predict(root, "halves", *images, "--name", "batches", "--quiet") == 0
     assert seen == [2, 1]

@@ -99,6 +99,7 @@ def test_what_another_site_embeds_is_refused_but_its_links_are_not(site: Visitor
 def test_other_methods_are_refused(method: str, site: Visitor) -> None:
     answer = site.ask("/", method)
     assert answer.status == 405
+    assert f"The method {method} is not used here" in answer.text  # whatever the page itself would say
     assert "access-control-allow-methods" not in answer.headers
 
 

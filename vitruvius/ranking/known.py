@@ -1,4 +1,6 @@
-"""`rank --known COLUMN`: networks whose accuracy is known re-rank those whose accuracy is not, with intervals."""
+"""`rank --known COLUMN`: networks whose accuracy is known re-rank those whose accuracy is not, with
+intervals.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,10 +10,9 @@ import numpy as np
 from vitruvius.arch import cost, tables
 from vitruvius.arch.arch import Arch
 from vitruvius.core.errors import UserError
-from vitruvius.ranking import surrogate, verdict
+from vitruvius.ranking import seeds, surrogate, verdict
 from vitruvius.ranking.results import Predicted, Reranking
 from vitruvius.ranking.score import Network, ScoreTable
-from vitruvius.ranking.statistics import mean
 
 
 def refuse(column: str, table: Path | None) -> None:
@@ -34,13 +35,13 @@ def rerank(
     table: ScoreTable,
     accuracies: Sequence[float | None],
 ) -> Reranking:
-    """Order the networks without a known accuracy by the surrogate, or by the prior where that is no better."""
-    scores = {name: mean(verdict.matrix(rows)) for name, rows in table.items()}
+    """Order networks without a known accuracy by the surrogate, or by the prior where that is no better."""
+    scores = {name: seeds.order(verdict.matrix(rows)) for name, rows in table.items()}
     features: dict[str, Mapping[str, surrogate.Floats]] = {
         "scores": {f"rank by {name}": surrogate.ranks(values) for name, values in scores.items()}
     }
     archs = [network for network in networks if isinstance(network, Arch)]
-    params = scores["params"]
+    params = seeds.centre(verdict.matrix(table["params"]))
     if len(archs) == len(networks):
         features["structure"] = surrogate.structure(archs)
         params = np.array([float(cost.cost(arch).params) for arch in archs])

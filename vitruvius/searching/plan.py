@@ -1,9 +1,8 @@
 """How a search spends its trainings: rungs of successive halving, finalists, networks to compare with.
 
 A training has T steps. Networks are trained for T/8; a quarter of them goes on to T/2, a quarter of those to
-the end (Jamieson and Talwalkar 2016, with factor 4). The schedule of a training does not depend on where it pauses,
-so that what goes on is never started again.
-"""
+the end (Jamieson and Talwalkar 2016, with factor 4). The schedule of a training does not depend on where it
+pauses, so that what goes on is never started again."""
 
 from typing import ClassVar
 

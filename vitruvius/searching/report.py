@@ -44,8 +44,9 @@ def about(result: Result) -> str:
     return (
         f"{result.drawn:,} networks of the space {result.space} were drawn with seed {result.seed}; "
         f"{result.fitting:,} fit the budget. Trained were {rungs or 'no networks shortly'}, then "
-        f"{plan.finalists} finalists for {plan.steps:,} steps with two seeds, the learning rate constant until "
-        f"its last fifth. Accuracies are those on {result.validation_images:,} validation images; intervals hold "
+        f"{plan.finalists} finalists for {plan.steps:,} steps with two seeds, the learning rate constant "
+        f"until its last fifth. Accuracies are those on {result.validation_images:,} validation images; "
+        f"intervals hold "
         "the seeds and the images, and those of gains are corrected for the choice among the finalists."
     )
 

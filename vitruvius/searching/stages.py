@@ -163,7 +163,7 @@ def _posterior(search: Search, chosen: list[int], reached: list[int]) -> dict[in
 def _fit(
     search: Search, pool: Sequence[int], known: Mapping[int, float], shorter: Sequence[int], step: str
 ) -> surrogate.Fit | None:
-    """Fit known accuracies by structure, scores and the accuracies after fewer steps; keep what is learned."""
+    """Fit known accuracies by structure, scores and accuracies after fewer steps; keep what is learned."""
     place = {number: index for index, number in enumerate(search.numbers)}
     rows = [place[number] for number in pool]
     scores = {name: values[rows] for name, values in search.scores.items()}
@@ -191,7 +191,7 @@ def _fit(
 
 
 def _known(search: Search, steps: int, chosen: Sequence[int]) -> dict[int, float]:
-    """Return the accuracies of the chosen networks alone: a resumed search may know those of later choices."""
+    """Return the accuracies of the chosen networks alone: a resumed search may know later ones."""
     found = queueing.accuracies(search, steps)
     return {number: found[number] for number in chosen if number in found}
 
@@ -201,7 +201,7 @@ def _prior(search: Search) -> dict[int, float]:
 
 
 def _baselines(search: Search) -> dict[str, int]:
-    """Return the networks to compare with: the largest that fits, the nearest preset, the median candidate."""
+    """Return networks to compare with: the largest that fits, the nearest preset, the median candidate."""
     found = {"the largest network that fits": search.prepared.largest}
     if PRESET in search.prepared.networks:
         found["the nearest preset"] = PRESET

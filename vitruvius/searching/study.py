@@ -109,7 +109,9 @@ class Study:
                 self.study.enqueue_trial(request._asdict())
 
     def claim(self, wanted: Iterable[Request], most: int) -> list[tuple["optuna.Trial", Request]]:
-        """Take up to `most` of the wanted trainings out of the queue: they are RUNNING, and this search's own."""
+        """Take up to `most` of the wanted trainings out of the queue: they are RUNNING, and this search's
+        own.
+        """
         optuna = _optuna()
         states, requests = optuna.trial.TrialState, set(wanted)
         claimed: list[tuple[Any, Request]] = []

@@ -56,7 +56,7 @@ class Arrays(NamedTuple):
     def dataset(self) -> Dataset:
         """Return the data set, with no test images."""
         # Copied: arrays that come from other processes may be read-only.
-        train, validation = (Split(*map(torch.tensor, pair)) for pair in self[1:])
+        train, validation = (Split(torch.tensor(x), torch.tensor(y)) for x, y in self[1:])
         return Dataset(**self.facts, train=train, validation=validation, test=Split(train.x[:0], None))
 
 

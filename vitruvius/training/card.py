@@ -15,19 +15,15 @@ LONGEST_LIST = 40
 """Classes that are listed by name."""
 
 
-def verdict(score: TestScore, what: str, against: str = "") -> str:
-    """Say in one sentence how good a classifier is, how sure that is, and what it is better than.
+def verdict(score: TestScore, what: str) -> str:
+    """Say in one sentence how good a classifier is, and how sure that is.
 
-    >>> score = TestScore(loss=0.1, accuracy=0.9, confusion=((9, 1), (1, 9)))
-    >>> verdict(score, "test images", "better than a linear probe")
-    '90.00 % of 20 test images are right (95 % interval 69.9 to 97.2 %): better than a linear probe.'
+    >>> verdict(TestScore(loss=0.1, accuracy=0.9, confusion=((9, 1), (1, 9))), "test images")
+    '90.00 % of 20 test images are right (95 % interval 69.9 to 97.2 %).'
     """
-    low, high = score.interval
-    text = (
-        f"{score.accuracy:.2%} of {score.images:,} {what} are right (95 % interval {low:.1%} to {high:.1%})"
-    )
-    said = f"{text}: {against}." if against else f"{text}."
-    return said.replace("% to", " to").replace("%", " %").replace("  %", " %")
+    low, high = (100 * edge for edge in score.interval)
+    accuracy = f"{100 * score.accuracy:.2f} % of {score.images:,} {what} are right"
+    return f"{accuracy} (95 % interval {low:.1f} to {high:.1f} %)."
 
 
 def class_table(classes: Sequence[str], score: TestScore) -> Table:

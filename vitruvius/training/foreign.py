@@ -45,10 +45,11 @@ def load(run: Path, model: Predictor, choice: DataChoice, part: str) -> Foreign:
     chosen = _part(data, part)
     if chosen.y is None or not len(chosen):
         raise UserError(f"{data.name}: there are no labelled images ({part}) to compare with")
+    pixels = _pixels(chosen.x, model, data.name)
     labels, notes = _labels(chosen.y, data.classes, model.classes, data.name)
     if is_own and part in ("all", "train"):
         notes = (*notes, "The run was trained on some of these images: their accuracy is no test.")
-    return Foreign(data.name, part, Split(_pixels(chosen.x, model, data.name), labels), notes, data.sha256)
+    return Foreign(data.name, part, Split(pixels, labels), notes, data.sha256)
 
 
 def batches(model: Predictor, images: Split) -> Batches:
@@ -57,7 +58,7 @@ def batches(model: Predictor, images: Split) -> Batches:
 
 
 def choice_for(run: Path, model: Predictor, choice: DataChoice) -> DataChoice:
-    """Return the choice of data, own pictures with the side and fit of the run; without one, the run's own."""
+    """Return the choice of data, own pictures with the side and fit of the run; by default its own data."""
     if not choice.data:
         recorded = DataChoice.read_older(files.read_object(run / "config.json"))
         return DataChoice(**{key: recorded[key] for key in DataChoice.model_fields if key in recorded})
@@ -83,7 +84,7 @@ def _labels(
     y_B: Tensor, theirs: tuple[str, ...], ours: tuple[str, ...], name: str
 ) -> tuple[Tensor, tuple[str, ...]]:
     """Return the labels as places among the run's classes, matched by name, and what is to be said."""
-    present = [theirs[label] for label in y_B.unique().tolist()]
+    present = [theirs[label] for label in torch.unique(y_B).tolist()]
     strange = [label for label in present if label not in ours]
     if strange:
         known = ", ".join(ours[:5]) + (", ..." if len(ours) > 5 else "")

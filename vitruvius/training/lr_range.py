@@ -8,6 +8,7 @@ import copy
 import math
 import signal
 from dataclasses import replace
+from typing import Any
 
 import torch
 
@@ -74,5 +75,11 @@ def _copied(job: Job, settings: ClassifierSettings) -> Job:
     )
     recipe = settings.model_copy(update={"schedule": "constant", "warmup": 0, "lr": LOWEST})
     # Not compiled: the compiled objective belongs to the model of the job.
-    changed = {"compiled": None, "average": None, "cursor": Cursor(), "taken": [], "scaler": None}
-    return replace(job, model=model, optimiser=optimiser, recipe=recipe, **changed)  # type: ignore[arg-type]
+    changed: dict[str, Any] = {
+        "compiled": None,
+        "average": None,
+        "cursor": Cursor(),
+        "taken": [],
+        "scaler": None,
+    }
+    return replace(job, model=model, optimiser=optimiser, recipe=recipe, **changed)

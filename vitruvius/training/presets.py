@@ -3,6 +3,7 @@
 docs/recipes.md shows the same table. A setting that a person has given is never changed by a recipe.
 """
 
+import math
 from typing import Any, NamedTuple, TypeVar
 
 from vitruvius import datasets
@@ -86,14 +87,20 @@ def choose(settings: ClassifierSettings, facts: Facts) -> Chosen:
         return Chosen(name, {**_defaults(settings), **PRESETS[name]}, ())
     name = "finetune" if settings.init else "small-data" if facts.images < MANY_IMAGES else "deit"
     batch = PRESETS[name].get("batch", settings.batch)
-    rules = auto.choose(facts, settings.batch if "batch" in settings.model_fields_set else batch)
-    found = rules.settings()
-    by_data = {field: found[field] for field in AUGMENTATION}
+    given = settings.model_fields_set
+    rules = auto.choose(facts, settings.batch if "batch" in given else batch)
+    found, told = rules.settings(), rules.reasons[2:]
+    if given & {"epochs", "steps"}:  # the warm-up fits the length that was asked for
+        steps = settings.total_steps(facts.images)
+        found["warmup"] = min(auto.LONGEST_WARMUP, math.ceil(auto.WARMUP_FRACTION * steps))
+        told = told[:1]
+    told = told[1:] if given & set(AUGMENTATION) else told
     if settings.init:
+        by_data = {field: found[field] for field in AUGMENTATION}
         why = f"recipe finetune, because --init {settings.init} is trained already"
-        return Chosen(name, {**PRESETS[name], **by_data}, (why, rules.reasons[2]))
+        return Chosen(name, {**PRESETS[name], **by_data}, (why, *told[:1]))
     why = f"recipe {name}, because there are {facts.images:,} training images"
-    return Chosen(name, {**PRESETS[name], **found}, (why, *rules.reasons[2:]))
+    return Chosen(name, {**PRESETS[name], **found}, (why, *told))
 
 
 def _defaults(settings: ClassifierSettings) -> dict[str, Any]:

@@ -69,8 +69,11 @@ def write_evaluation(
 def answers(run: Trained) -> list[Block]:
     """Say first how good the network is, against what, and how often the test images were read."""
     result, test = run.result, run.test
-    said = card.verdict(test, "test images", result.against_baselines) if test else "Not tested"
-    found: list[Block] = [Text(text=said, style="title"), Text(text=result.about_test)]
+    said = card.verdict(test, "test images") if test else "Not tested"
+    found: list[Block] = [Text(text=said, style="title")]
+    if result.against_baselines:
+        found.append(Text(text=f"The network is {result.against_baselines}."))
+    found.append(Text(text=result.about_test))
     found += card.top5(test) if test else []
     for finding in result.findings:
         found += [Text(text="A finding of the doctor", style="title"), *finding.view()]
@@ -187,8 +190,8 @@ def _lines(title: str, label: str, epochs: Sequence[Epoch], field: str, scale: i
         known = {epoch: scale * value for epoch, value in values.items() if value is not None}
         if known:
             series.append(Series(name=name, x=tuple(known), y=tuple(known.values())))
-    values = [value for one in series for value in one.y]
-    shown = _percent_range(values) if scale == 100 else (0.0, 1.05 * max(values, default=1.0) or 1.0)
+    drawn = [value for one in series for value in one.y]
+    shown = _percent_range(drawn) if scale == 100 else (0.0, 1.05 * max(drawn, default=1.0) or 1.0)
     axes = {"x_label": "epoch", "y_label": label}
     return Lines(title=title, series=tuple(series), y_range=shown, **axes)
 

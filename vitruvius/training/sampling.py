@@ -10,7 +10,7 @@ def balanced(labels: Tensor, order: Tensor, generator: Generator) -> Tensor:
     Within a class every sample is taken equally often, give or take one; which class is taken once more where
     the division leaves a rest is drawn. `order` is the random order of the epoch.
     """
-    present = labels.unique()
+    present = torch.unique(labels)
     wanted = torch.full((len(present),), len(labels) // len(present))
     wanted[torch.randperm(len(present), generator=generator)[: len(labels) % len(present)]] += 1
     chosen = []

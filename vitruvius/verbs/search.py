@@ -1,8 +1,8 @@
 """Search the best Vision Transformer for your images within a budget, by short trainings that are continued.
 
 Networks within the budget are drawn from a space; many are trained for an eighth, a quarter of these for
-half, the finalists fully with two seeds. Said first: the recommended network, and what is gained over the largest
-network that fits. The winner is a run that predict and export take.
+half, the finalists fully with two seeds. Said first: the recommended network, and what is gained over the
+largest network that fits. The winner is a run that predict and export take.
 
 vitruvius search --data mnist --max-params 100000
 vitruvius search --data fashion_mnist:mini --max-params 100000 --trainings 20 --spread processes --name shoes

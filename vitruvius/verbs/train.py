@@ -83,7 +83,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         job = classifier.job(config, data, arch, where)
         job.stop, job.started = stop, started
         machine = device.fingerprint(threads, distributed.world_size(), where)
-        environment = runs.environment(**machine, **classifier.inputs(config, data))
+        environment = runs.environment(**{**machine, **classifier.inputs(config, data)})
         yield from classifier.describe(replace(prepared, settings=config))
         if config.lr == "auto":
             config = yield from _with_rate(config, job, folder)
