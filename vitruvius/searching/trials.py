@@ -51,7 +51,10 @@ class Arrays(NamedTuple):
     @classmethod
     def of(cls, data: Dataset) -> "Arrays":
         """Return the arrays of a labelled data set."""
-        facts = {name: getattr(data, name) for name in ("name", "classes", "mean", "std", "source", "sha256", "fit")}
+        facts = {
+            name: getattr(data, name)
+            for name in ("name", "classes", "mean", "std", "source", "sha256", "fit")
+        }
         train, validation = (_arrays(split) for split in (data.train, data.validation))
         return cls(facts, train, validation)
 
