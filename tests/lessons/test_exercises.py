@@ -18,6 +18,9 @@ from vitruvius.teaching.solution import Solution
 
 WITHOUT = ["paper_review"]
 """Lessons of words, with nothing to compute."""
+INDEPENDENT = ["accumulation", "attention_constructions", "depth", "grouped_heads", "masking", "pooling"]
+INDEPENDENT += ["temperature", "zero_grad"]
+"""Lessons whose values are worked out one beside the other: nothing follows from a wrong one."""
 NAMES = [name for name in plugins.members("lessons") if name not in WITHOUT]
 
 
@@ -66,6 +69,19 @@ def test_there_are_enough_mistakes() -> None:
     }
     assert {name: count for name, count in counts.items() if count < 2} == {}
     assert sum(counts.values()) >= 80
+
+
+def test_later_values_are_worked_out_from_the_ones_before() -> None:
+    found = []
+    for name in NAMES:
+        one, dice = solved(name), random.Random(0)
+        for chosen, line in one.lines().items():
+            after = one.lines({chosen: moved(line.value, dice)})
+            if not all(check.agrees(other.value, one.values[key]) for key, other in after.items()):
+                break
+        else:
+            found.append(name)
+    assert found == INDEPENDENT
 
 
 @pytest.mark.parametrize(
