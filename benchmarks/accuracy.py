@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks import record
 from vitruvius.core import files
 from vitruvius.core.config import Flags
-from vitruvius.training.results import Epoch
+from vitruvius.training.results import Epoch, Result
 from vitruvius.verbs import train
 
 RECIPES: dict[str, dict[str, Any]] = {
@@ -57,7 +57,7 @@ def trained(recipe: str, seed: int, final: bool, threads: int) -> dict[str, Any]
         "load": round(load, 2),
     }
     if final:
-        assert isinstance(found, train.Result)
+        assert isinstance(found, Result)
         row |= {"test_accuracy": found.test_accuracy, "test_loss": found.test_loss, "compile": found.compile}
     return row
 

@@ -1,17 +1,21 @@
 """Attention kernels: time and memory of a forward and backward pass against the textbook stored feature map.
 
-    python -m benchmarks.attention            D = 16, 32, 64 and N = 256 to 8192, about ten minutes, writes
-    the results python -m benchmarks.attention --quick    two small sizes on any machine, writes nothing
+    python -m benchmarks.attention            D = 16, 32, 64 and N = 256 to 8192, ten minutes, writes results
+    python -m benchmarks.attention --quick    two small sizes on any machine, writes nothing
 
-Fails if `auto` is more than 10 % slower than the better route anywhere, or if at D = 32, N = 4096 quadratic
-attention is less than 3 times as fast as the stored map or takes more than a fifth of its memory."""
+Says from which number of tokens on `linear` and `quadratic` attention are faster than fused softmax
+attention. Fails if `auto` is more than 10 % slower than the better route anywhere, or if at D = 32, N = 4096
+quadratic attention is less than 3 times as fast as the stored map or takes more than a fifth of its
+memory."""
 
 import argparse
+import math
 import multiprocessing
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +103,34 @@ def show(label: str, measured: dict[str, float]) -> None:
     print(label, cells, saved, flush=True)
 
 
+def crossovers(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """For each width and method, the tokens from which it takes less time than fused softmax attention.
+
+    Between two measured lengths both times are taken as straight lines over logarithmic axes; None: nowhere.
+    """
+    found = []
+    for width in dict.fromkeys(row["width"] for row in rows):
+        measured = sorted((row for row in rows if row["width"] == width), key=lambda row: row["tokens"])
+        for method in ("linear", "auto"):
+            gaps = [(row["tokens"], math.log(row["ms"][method] / row["ms"]["softmax"])) for row in measured]
+            found.append({"width": width, "method": method, "tokens": _zero(gaps)})
+    return found
+
+
+def _zero(gaps: Sequence[tuple[int, float]]) -> int | None:
+    """Where the last change of sign from slower to faster lies; the first length if it is always faster.
+
+    >>> _zero([(256, 1.0), (1024, -1.0), (4096, -2.0)]), _zero([(256, 0.5)]), _zero([(256, -0.5)])
+    (512, None, 256)
+    """
+    if gaps[-1][1] > 0:
+        return None
+    for (before, slower), (after, faster) in reversed(list(pairwise(gaps))):
+        if slower > 0 >= faster:
+            return round(math.exp(math.log(before) + math.log(after / before) * slower / (slower - faster)))
+    return gaps[0][0]
+
+
 def failures(rows: Sequence[dict[str, Any]]) -> list[str]:
     """What the measured times and peaks break of what the kernels promise."""
     found = []
@@ -136,7 +168,13 @@ def main() -> None:
         raise SystemExit(str(error)) from None
     sizes = [(tokens, width) for width in WIDTHS for tokens in TOKENS]
     rows = [measure(tokens, width, memory=tokens == MEMORY_TOKENS) for tokens, width in sizes]
-    print(record.write("attention", rows, load=load, threads=1, heads=HEADS))
+    crossed = crossovers(rows)
+    for one in crossed:
+        name = "quadratic" if one["method"] == "auto" else one["method"]
+        print(
+            f"D = {one['width']}: {name} is faster than fused softmax from {one['tokens'] or 'no'} tokens on"
+        )
+    print(record.write("attention", rows, load=load, threads=1, heads=HEADS, crossovers=crossed))
     if broken := failures(rows):
         raise SystemExit("\n".join(broken))
 

@@ -97,6 +97,7 @@ def names() -> list[str]:
 
 def train(name: str, arch: Arch, seed: int, data_dir: str | None) -> dict[str, Any]:
     """Train one network by the product's own verb and return what is recorded of it."""
+    from vitruvius.training.results import Result
     from vitruvius.verbs import train as verb
 
     started, busy = time.process_time(), os.getloadavg()[0]
@@ -106,7 +107,7 @@ def train(name: str, arch: Arch, seed: int, data_dir: str | None) -> dict[str, A
         config = verb.Config(arch=str(described), seed=seed, data_dir=data_dir, **RECIPE)
         *_, result = verb.run(config, Flags(runs=folder, name="net"))
         weights = files.sha256(Path(folder) / "train" / "net" / "model.safetensors")
-    assert isinstance(result, verb.Result)
+    assert isinstance(result, Result)
     return {
         "name": name,
         "seed": seed,

@@ -15,7 +15,7 @@ from PIL import Image
 import vitruvius
 from vitruvius import datasets
 from vitruvius.core import files
-from vitruvius.verbs import train
+from vitruvius.training.results import Result
 
 PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
 WIDEST = 1200
@@ -41,7 +41,7 @@ def main() -> None:
         vitruvius.rank(runs=runs, name="fifty")
         keep(Path(runs) / "rank/fifty/ranking.png", "ranking")
         result = vitruvius.train(arch="mnist-slim", epochs=3, compile="off", runs=runs, name="slim")
-        assert isinstance(result, train.Result)
+        assert isinstance(result, Result)
         print(f"mnist-slim after 3 epochs: {result.test_accuracy:.2%} of the test images")
         keep(Path(runs) / "train/slim/curves.png", "curves")
         digit = Path(folder) / "four.png"

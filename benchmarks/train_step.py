@@ -1,97 +1,117 @@
-"""A training step of ours against vit-pytorch and torch's own encoder: same sizes, tensors, dropout,
-optimiser class.
+"""The training step that `train` really takes, against vit-pytorch, transformers and torch's own encoder.
 
     pip install --no-deps vit-pytorch einops
-    python -m benchmarks.train_step
+    python -m benchmarks.train_step             every case, about an hour on idle cores, writes the results
+    python -m benchmarks.train_step --quick     one tiny case on any machine, writes nothing
+    python -m benchmarks.train_step --only mnist,32
 
-Dropout stands in the same places for all: after the embedding, after attention, inside the MLP and after it;
-the peers' dropout of attention weights is taken out, since ours has none. All contestants live in one process
-and take turns, block by block, so that a change of the machine's mood meets all of them. Peers run eagerly
-with the default optimiser, as people use them, and compiled with the fused one. The time to compile is left
-out and stated. The share of the matmul peak is the step's arithmetic (three forward passes) over what one
-large product reaches in the same process."""
+Ours is `loop.step`: batch assembly, augmentation, schedule, clipping and metrics included, which the peers do
+not do; `bare` is our network's forward, backward and optimiser alone. Peers run eagerly with the default
+optimiser, as people use them, and compiled with the fused one. All live in one process and take turns; ratios
+are medians over paired blocks with an interval of 95 %. The time to compile is left out and stated. The share
+of the matmul peak is the step's arithmetic (three forward passes) over what one large product reaches in the
+same process.
+
+Fails if, without dropout and against the best compiled peer, a step is less than 1.7 times as fast with 64
+dimensions per head, 1.4 times with 8, 1.0 times for `cifar` and ViT-Ti/16, or if `loop.step` takes more than
+5 % longer than `bare`."""
 
 import argparse
-import importlib.util
-import statistics
+import subprocess
+import sys
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from benchmarks import record
+from benchmarks import peers, record, turns
+from benchmarks.turns import Contestant
 from vitruvius import optimisers
 from vitruvius.arch import cost, tables
 from vitruvius.arch.arch import Arch
+from vitruvius.core.errors import UserError
 from vitruvius.nn.vit import build
+from vitruvius.objectives import Batch, Loss
+from vitruvius.objectives.classify import classify
+from vitruvius.training import device, distributed, loop
+from vitruvius.training.batches import Batches
+from vitruvius.training.loop import Job
+from vitruvius.training.recipe import Augment, Recipe
 
-Step = Callable[[], None]
-
-
-class TorchEncoder(nn.Module):
-    """The same ViT from torch's own layers."""
-
-    def __init__(self, arch: Arch) -> None:
-        super().__init__()
-        heads = arch.layers[0].heads
-        self.patch = nn.Conv2d(arch.channels, arch.width, arch.patch, arch.patch)
-        self.token = nn.Parameter(torch.randn(1, 1, arch.width))
-        self.positions = nn.Parameter(torch.randn(1, arch.tokens, arch.width))
-        self.dropout = nn.Dropout(arch.dropout)
-        layer = nn.TransformerEncoderLayer(
-            arch.width, heads, arch.layers[0].mlp, arch.dropout, "gelu", batch_first=True, norm_first=True
-        )
-        layer.self_attn.dropout = 0.0
-        self.encoder = nn.TransformerEncoder(
-            layer, arch.depth, nn.LayerNorm(arch.width), enable_nested_tensor=False
-        )
-        self.head = nn.Linear(arch.width, arch.classes)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Class scores."""
-        x = self.patch(x).flatten(2).transpose(1, 2)
-        x = torch.cat([self.token.expand(len(x), -1, -1), x], 1) + self.positions
-        return self.head(self.encoder(self.dropout(x))[:, 0])
+IMAGES = 2048  # in memory, of which the batches are taken
+LONG = 10**15  # multiply-adds of a run that is long enough for everything
+ASKED = {"mnist": 1.7, "mnist-slim": 1.4, "cifar": 1.0, "vit_tiny_patch16_224": 1.0}
+OVERHEAD = 1.05
 
 
-def vit_pytorch(arch: Arch) -> nn.Module:
-    """vit-pytorch's ViT, loaded by file: importing its package needs torchvision."""
-    spec = importlib.util.find_spec("vit_pytorch")
-    if spec is None or spec.origin is None:
-        raise SystemExit("pip install --no-deps vit-pytorch einops, then run this again")
-    found = importlib.util.spec_from_file_location("vit_pytorch_vit", Path(spec.origin).parent / "vit.py")
-    assert found is not None
-    assert found.loader is not None
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
-    layer = arch.layers[0]
-    model = module.ViT(
-        image_size=arch.image,
-        patch_size=arch.patch,
-        num_classes=arch.classes,
-        dim=arch.width,
-        depth=arch.depth,
-        heads=layer.heads,
-        mlp_dim=layer.mlp,
-        channels=arch.channels,
-        dim_head=layer.head_dim,
-        dropout=arch.dropout,
-        emb_dropout=arch.dropout,
-    )
-    for part in model.modules():
-        if isinstance(part, module.Attention):
-            part.dropout = nn.Identity()
-    return model
+class Case(NamedTuple):
+    """One row of the comparison."""
+
+    preset: str
+    batch: int
+    dropout: float
+    depth: int = 0  # 0: the preset's
+
+    @property
+    def arch(self) -> Arch:
+        changed = (f"dropout={self.dropout}", *((f"depth={self.depth}",) if self.depth else ()))
+        return tables.arch(self.preset, changed)
+
+    @property
+    def name(self) -> str:
+        return f"{self.preset},{self.batch},dropout {self.dropout}"
 
 
-def stepper(model: nn.Module, batch: int, arch: Arch, fused: bool, compiled: bool) -> tuple[Step, float]:
-    """A function that takes one training step, and the seconds its first call took."""
-    torch.manual_seed(0)
-    x, y = torch.randn(batch, arch.channels, arch.image, arch.image), torch.randint(0, arch.classes, (batch,))
+CASES = [
+    Case(preset, batch, dropout)
+    for preset in ("mnist", "mnist-slim", "cifar")
+    for batch in (32, 256)
+    for dropout in (0.0, 0.1)
+] + [Case("vit_tiny_patch16_224", 8, dropout) for dropout in (0.0, 0.1)]
+
+
+def job(case: Case, compiled: bool) -> Job:
+    """A training as the verb builds it, on random images."""
+    arch = case.arch
+    source = torch.Generator().manual_seed(0)
+    shape = (IMAGES, arch.channels, arch.image, arch.image)
+    x = torch.randint(0, 256, shape, generator=source, dtype=torch.uint8)
+    y = torch.randint(0, arch.classes, (IMAGES,), generator=source)
+    train = Batches(x, y, torch.tensor(0.5), torch.tensor(0.25), 0, Augment(shift=2))
+    model = build(arch, 0).train()
+    optimiser = optimisers.build("adamw", model, 1e-3, 0.05)
+    recipe = Recipe(batch=case.batch, epochs=1000)
+    found = Job(model, classify, train, train, recipe, optimiser)
+    if compiled:
+        forward: Any = torch.compile(model)
+
+        def measure(_: nn.Module, batch: Batch, generator: torch.Generator | None) -> Loss:
+            return classify(forward, batch, generator)
+
+        found.compiled = measure
+    return found
+
+
+def ours(case: Case, compiled: bool) -> Contestant:
+    """Our whole step."""
+    work = job(case, compiled)
+    batches = [order for order in work.train.order(0).split(case.batch) if len(order) == case.batch]
+
+    def take(count: int) -> None:
+        for index in range(count):
+            loop.step(work, batches[index % len(batches)])
+
+    return take
+
+
+def network(model: nn.Module, case: Case, fused: bool, compiled: bool) -> Contestant:
+    """Forward, backward and optimiser alone, on one batch of normalised images."""
+    arch = case.arch
+    x, y = _batch(arch, case.batch)
     optimiser: torch.optim.Optimizer
     optimiser = (
         optimisers.build("adamw", model, 1e-3, 0.05)
@@ -101,118 +121,194 @@ def stepper(model: nn.Module, batch: int, arch: Arch, fused: bool, compiled: boo
     model.train()
     forward: Any = torch.compile(model) if compiled else model
 
-    def step() -> None:
-        cross_entropy(forward(x), y).backward()
-        optimiser.step()
-        optimiser.zero_grad(set_to_none=True)
+    def take(count: int) -> None:
+        for _ in range(count):
+            cross_entropy(forward(x), y).backward()
+            optimiser.step()
+            optimiser.zero_grad(set_to_none=True)
 
-    started = time.perf_counter()
-    step()
-    return step, time.perf_counter() - started
+    return take
 
 
-def contestants(arch: Arch, batch: int) -> dict[str, tuple[Step, float]]:
+def contestants(case: Case, compiles: bool) -> dict[str, Contestant]:
     """Ours and the peers, eager and compiled."""
-    makers: dict[str, Callable[[], nn.Module]] = {"vit-pytorch": lambda: vit_pytorch(arch)}
-    if arch.layers[0].heads * arch.layers[0].head_dim == arch.width:
-        makers["torch encoder"] = lambda: TorchEncoder(arch)
-    found = {}
-    for name, make in makers.items():
-        found[f"{name}, eager"] = stepper(make(), batch, arch, fused=False, compiled=False)
-        found[f"{name}, compiled, fused AdamW"] = stepper(make(), batch, arch, fused=True, compiled=True)
-    found["vitruvius, eager"] = stepper(build(arch, 0), batch, arch, fused=True, compiled=False)
-    found["vitruvius, compiled"] = stepper(build(arch, 0), batch, arch, fused=True, compiled=True)
+    found = {"vitruvius, eager": ours(case, False), "bare, eager": _bare(case, False)}
+    for name, make in peers.makers(case.arch).items():
+        found[f"{name}, eager"] = network(make(), case, fused=False, compiled=False)
+    if compiles:
+        found |= {"vitruvius, compiled": ours(case, True), "bare, compiled": _bare(case, True)}
+        for name, make in peers.makers(case.arch).items():
+            found[f"{name}, compiled"] = network(make(), case, fused=True, compiled=True)
     return found
 
 
-def timed(steps: dict[str, Step], blocks: int, length: int) -> dict[str, list[float]]:
-    """Seconds per step of each contestant, block by block in turn."""
-    times: dict[str, list[float]] = {name: [] for name in steps}
-    for _ in range(blocks):
-        for name, step in steps.items():
-            started = time.perf_counter()
-            for _ in range(length):
-                step()
-            times[name].append((time.perf_counter() - started) / length)
-    return times
-
-
-def matmul_peak() -> float:
-    """Floating-point operations per second of a large product, best of several."""
-    a, b = torch.randn(2048, 2048), torch.randn(2048, 2048)
-    best = min(_seconds(a, b) for _ in range(8))
-    return 2 * 2048**3 / best
-
-
-def _seconds(a: Tensor, b: Tensor) -> float:
-    started = time.perf_counter()
-    a @ b
-    return time.perf_counter() - started
-
-
-def flops(who: str, arch: Arch, batch: int) -> int:
-    """Floating-point operations of a step; peers never multiply their projections with one another."""
-    found = cost.cost(arch)
-    if who.startswith("vitruvius"):
-        return 6 * (batch * found.macs + found.pass_macs)
-    macs = sum(part.macs for part in cost.parts(arch) if not part.name.endswith("attention"))
-    for layer in arch.layers:
-        macs += 4 * arch.tokens * arch.width * layer.heads * layer.head_dim
-        macs += cost.attention_macs(arch.kernel, arch.tokens, layer)
-    return 6 * batch * macs
-
-
-def measure(preset: str, batch: int, blocks: int, length: int) -> list[dict[str, Any]]:
-    """The rows of one preset."""
-    arch = tables.arch(preset)
-    found = contestants(arch, batch)
-    times = timed({name: step for name, (step, _) in found.items()}, blocks, length)
-    peak = matmul_peak()
-    medians = {name: statistics.median(values) for name, values in times.items()}
-    ours = min(medians["vitruvius, eager"], medians["vitruvius, compiled"])
-    return [
-        {
-            "preset": preset,
-            "batch": batch,
-            "who": name,
-            "ms": round(1e3 * medians[name], 2),
-            "ms_low": round(1e3 * min(times[name]), 2),
-            "ms_high": round(1e3 * max(times[name]), 2),
-            "ours_is_faster_by": round(medians[name] / ours, 2),
-            "first_call_s": round(found[name][1], 1),
-            "share_of_matmul_peak": round(flops(name, arch, batch) / medians[name] / peak, 3),
-            "images_per_second": round(batch / medians[name]),
-        }
-        for name in medians
+@contextmanager
+def workers(case: Case, count: int, compiles: bool) -> Iterator[Contestant]:
+    """Our step shared by processes, which wait for their turn."""
+    words = [
+        sys.executable,
+        "-m",
+        "benchmarks.train_step",
+        "--share",
+        f"{CASES.index(case)},{count},{int(compiles)}",
     ]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+
+        def take(steps: int) -> None:
+            print(steps, file=process.stdin, flush=True)
+            if process.stdout is not None and process.stdout.readline().strip() != "done":
+                raise SystemExit("the processes that share a step have ended")
+
+        yield take
+        process.stdin.close()
+
+
+def share(described: str) -> None:
+    """Be one of the processes that share a step; rank 0 is told how many steps to take."""
+    number, count, compiles = map(int, described.split(","))
+    again = [sys.executable, "-m", "benchmarks.train_step", "--share", described]
+    with distributed.init(), distributed.start(count, again):
+        torch.set_num_threads(1)
+        take = ours(CASES[number], bool(compiles))
+        while True:
+            told = distributed.broadcast_string(sys.stdin.readline().strip() or "0")
+            if told == "0":
+                return
+            take(int(told))
+            if distributed.rank() == 0:
+                print("done", flush=True)
+
+
+def measure(case: Case, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """The rows of one case."""
+    arch = case.arch
+    count = device.choose_workers(0, arch, case.batch, LONG, torch.device("cpu"), options.threads)
+    with ExitStack() as stack:
+        found = contestants(case, not options.quick)
+        if count > 1 and not options.quick:
+            found["vitruvius, workers"] = stack.enter_context(workers(case, count, True))
+        first = {name: _first(take) for name, take in found.items()}
+        times = turns.seconds(found, options.blocks, options.length)
+        peak = turns.matmul_peak(256 if options.quick else 2048)
+    best = _fastest(times, "vitruvius")
+    rows = []
+    for name, values in times.items():
+        median, low, high = turns.ratio(values, times[best])
+        step = sorted(values)[len(values) // 2]
+        macs = cost.cost(arch).macs if name.startswith(("vitruvius", "bare")) else peers.macs(arch)
+        rows.append(
+            {
+                "preset": case.preset,
+                "batch": case.batch,
+                "dropout": case.dropout,
+                "who": name,
+                "ms": round(1e3 * step, 2),
+                "ours_is_faster_by": round(median, 3),
+                "interval": [round(low, 3), round(high, 3)],
+                "first_call_s": round(first[name], 1),
+                "share_of_matmul_peak": round(6 * case.batch * macs / step / peak, 3),
+                "images_per_second": round(case.batch / step),
+            }
+        )
+        print(
+            f"{case.name:<36} {name:<22} {rows[-1]['ms']:>8} ms ours x{median:.2f} ({low:.2f} to {high:.2f})",
+            flush=True,
+        )
+    return rows
+
+
+def failures(rows: list[dict[str, Any]]) -> list[str]:
+    """What the measured ratios break of what is asked."""
+    found = []
+    for preset, batch in dict.fromkeys((row["preset"], row["batch"]) for row in rows if not row["dropout"]):
+        case = {
+            row["who"]: row
+            for row in rows
+            if (row["preset"], row["batch"], row["dropout"]) == (preset, batch, 0.0)
+        }
+        compiled = [
+            row["ours_is_faster_by"] for name, row in case.items() if _is_peer(name) and "compiled" in name
+        ]
+        if compiled and min(compiled) < ASKED[preset]:
+            found.append(
+                f"{preset}, batch {batch}: {min(compiled)} times the best compiled peer, not {ASKED[preset]}"
+            )
+        for way in ("eager", "compiled"):
+            if f"bare, {way}" in case:
+                overhead = case[f"vitruvius, {way}"]["ms"] / case[f"bare, {way}"]["ms"]
+                if overhead > OVERHEAD:
+                    found.append(
+                        f"{preset}, batch {batch}, {way}: the step takes {overhead:.2f} of the bare network"
+                    )
+    return found
 
 
 def main() -> None:
-    """Measure both readings of the reference ViT and write the results."""
+    """Measure, print, write, judge."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--blocks", type=int, default=15)
     parser.add_argument("--length", type=int, default=20)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument(
+        "--only", default="", help="cases whose name begins with this: PRESET[,BATCH[,dropout RATE]]"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="one tiny case, not compiled; nothing written or judged"
+    )
+    parser.add_argument("--share", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    load = record.refuse_if_busy()
+    if options.share:
+        share(options.share)
+        return
+    if options.quick:
+        options.blocks, options.length = 3, 2
+        measure(Case("mnist-slim", 8, 0.0, depth=1), options)
+        return
+    try:
+        load = record.refuse_if_busy()
+    except UserError as error:
+        raise SystemExit(str(error)) from None
+    if missing := peers.missing():
+        raise SystemExit(f"{', '.join(missing)} missing: pip install --no-deps vit-pytorch einops; '.[slow]'")
     torch.set_num_threads(options.threads)
-    torch.compiler.config.force_disable_caches = (
-        True  # the first call is stated: it must not find last week's code
+    # The first call is stated: it must not find last week's code.
+    torch.compiler.config.force_disable_caches = True
+    rows = [row for case in CASES if case.name.startswith(options.only) for row in measure(case, options)]
+    about = {"load": load, "threads": options.threads, "command": "python -m benchmarks.train_step"}
+    print(record.write("train_step", rows, **about))
+    if broken := failures(rows):
+        raise SystemExit("\n".join(broken))
+
+
+def _bare(case: Case, compiled: bool) -> Contestant:
+    return network(build(case.arch, 0), case, fused=True, compiled=compiled)
+
+
+def _batch(arch: Arch, batch: int) -> tuple[Tensor, Tensor]:
+    source = torch.Generator().manual_seed(0)
+    x = torch.randn(batch, arch.channels, arch.image, arch.image, generator=source)
+    return x, torch.randint(0, arch.classes, (batch,), generator=source)
+
+
+def _first(take: Contestant) -> float:
+    started = time.perf_counter()
+    take(1)
+    return time.perf_counter() - started
+
+
+def _fastest(times: dict[str, list[float]], whose: str) -> str:
+    return min(
+        (name for name in times if name.startswith(whose)),
+        key=lambda name: sorted(times[name])[len(times[name]) // 2],
     )
-    rows = [
-        row
-        for preset in ("mnist", "mnist-slim")
-        for row in measure(preset, 32, options.blocks, options.length)
-    ]
-    for row in rows:
-        print(f"{row['preset']:<11} {row['who']:<38} {row['ms']:>7} ms   ours x{row['ours_is_faster_by']}")
-    print(
-        record.write(
-            "train_step", rows, load=load, threads=options.threads, command="python -m benchmarks.train_step"
-        )
-    )
+
+
+def _is_peer(name: str) -> bool:
+    return not name.startswith(("vitruvius", "bare"))
 
 
 if __name__ == "__main__":

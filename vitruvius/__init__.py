@@ -8,6 +8,7 @@ What the command line prints as an error is raised as a `vitruvius.core.errors.V
 
 from collections import deque
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ __all__ = [
     "ViT",
     "check",
     "cost",
+    "data",
+    "evaluate",
     "explain",
     "export",
     "measure",
@@ -29,6 +32,8 @@ __all__ = [
     "pretrain",
     "probe",
     "rank",
+    "search",
+    "serve",
     "stream",
     "train",
     "watch",
@@ -47,9 +52,19 @@ def rank(**options: Any) -> "Result":
     return _result("rank", **options)
 
 
+def search(**options: Any) -> "Result":
+    """Search the best network within a budget: `search(data="mnist", max_params=100_000, trainings=20)`."""
+    return _result("search", **options)
+
+
 def pretrain(**options: Any) -> "Result":
     """Pretrain without labels: `pretrain(data="mnist", model="vit", epochs=20)`."""
     return _result("pretrain", **options)
+
+
+def data(data: str, **options: Any) -> "Result":
+    """Show what a data set holds: `data("photos")`."""
+    return _result("data", data, **options)
 
 
 def probe(source: str, **options: Any) -> "Result":
@@ -62,6 +77,11 @@ def predict(run: str, *images: str, **options: Any) -> "Result":
     return _result("predict", run, *images, **options)
 
 
+def evaluate(run: str, data: str = "", **options: Any) -> "Result":
+    """Evaluate a trained run on other data: `evaluate("small", "photos")`."""
+    return _result("evaluate", run, data, **options)
+
+
 def export(run: str, **options: Any) -> "Result":
     """Write a trained run for other programs: `export("small", format="onnx", out="small-onnx")`."""
     return _result("export", run, **options)
@@ -70,6 +90,22 @@ def export(run: str, **options: Any) -> "Result":
 def measure(*networks: str, **options: Any) -> "Result":
     """Measure what networks cost on this machine: `measure("mnist", "mnist-slim", batch=[1, 32])`."""
     return _result("measure", *networks, **options)
+
+
+@contextmanager
+def serve(**options: Any) -> Iterator[str]:
+    """Serve the pages while the context lasts: `with serve(runs="runs", port=0) as address: ...`."""
+    from pathlib import Path
+
+    from vitruvius.core import arguments
+    from vitruvius.verbs.serve import Config
+    from vitruvius.web import server
+
+    config, flags = arguments.from_call(Config, (), options)
+    assert isinstance(config, Config)
+    listener = server.open_port(config.host, config.port)
+    with server.serving(listener, config.host, Path(flags.runs)) as door:
+        yield door.address
 
 
 def explain(lesson: str, **question: Any) -> "Result":

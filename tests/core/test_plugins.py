@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,10 +51,11 @@ def test_an_edited_file_is_loaded_again_and_a_relative_name_means_the_folder_of_
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "mine.py").write_text(f"def size(): return {size}")
         monkeypatch.chdir(tmp_path / folder)
-        assert plugins.function("proxies", "./mine.py:size")() == proxies.get("./mine.py:size")() == size
+        found: Any = proxies.get("./mine.py:size")
+        assert found() == plugins.function("proxies", "./mine.py:size")() == size
     Path("mine.py").write_text("def size(): return 3")
     os.utime("mine.py", ns=(1, 1))
-    assert proxies.get("./mine.py:size")() == 3
+    assert plugins.function("proxies", "./mine.py:size")() == 3
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""One process alone: every function is a no-op. Several: equal to one, whatever is left over; a loss ends all."""
+"""One process: every function is a no-op. Several: equal to one, whatever is left over; a loss ends all."""
 
 import json
 import os

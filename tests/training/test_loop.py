@@ -2,6 +2,8 @@
 
 import itertools
 import math
+from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 import torch
@@ -10,8 +12,9 @@ from torch import nn
 from vitruvius.arch.arch import Arch
 from vitruvius.core.errors import Interrupted, WorkFailed
 from vitruvius.nn.vit import build
+from vitruvius.objectives import Batch, Loss
 from vitruvius.objectives.classify import classify
-from vitruvius.training import loop
+from vitruvius.training import checkpoint, loop
 from vitruvius.training.batches import Batches
 from vitruvius.training.loop import Job
 from vitruvius.training.recipe import Augment, ClassifierSettings, Recipe
@@ -148,6 +151,175 @@ def test_a_time_limit_counts_this_start_only(monkeypatch: pytest.MonkeyPatch) ->
     late.cursor.seconds = 1000.0
     assert not [record for record in loop.run(late) if isinstance(record, Epoch)]
     assert 1000 < late.cursor.seconds < 1010
+
+
+def on_meta(**recipe: object) -> Job:
+    """A training on a device whose numbers cannot be read: whoever waits for one fails."""
+    x, y = data()
+    meta = torch.device("meta")
+    train = Batches(x, y, augment=Augment(shift=1, crop=0.2, flip=True), seed=3, device=meta)
+    model = build(ARCH, seed=0).to(meta)
+    settings = Recipe(**{"epochs": 1, "batch": 16, "warmup": 2, **recipe})
+    optimiser = torch.optim.AdamW(model.parameters(), lr=0.01, foreach=True)
+    return Job(model, classify, train, Batches(x[:20], y[:20], device=meta), settings, optimiser)
+
+
+@pytest.mark.parametrize(("accumulate", "resident"), [(1, True), (3, False)])
+def test_a_step_never_waits_for_the_device(
+    accumulate: int, resident: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vitruvius.training.memory.free_bytes", lambda where: 10**9 if resident else 1)
+    work = on_meta(accumulate=accumulate)
+    work.train = work.train.placed()
+    assert (work.train.x.device.type == "meta") is resident
+    for part in torch.arange(48).split(16):
+        loop.step(work, part)
+    assert [taken.step for taken in work.taken] == [1, 2, 3]
+    with pytest.raises((RuntimeError, NotImplementedError)):  # now it is read
+        loop._save(work)
+
+
+def test_late_readings_name_the_step_and_save_nothing() -> None:
+    """The numbers of four steps are read together, as from a GPU; the third is NaN."""
+    work, saved = job(), []
+    work.save = lambda job: saved.append(job.cursor.step)
+    for step in range(1, 5):
+        loss = math.nan if step == 3 else 1.0
+        work.taken.append(loop.Taken(step, 16, torch.tensor([loss, 4.0]), torch.tensor(0.5)))
+    with pytest.raises(WorkFailed, match=r"loss became nan in step 3 \(epoch 1\)"):
+        loop._save(work)
+    assert not saved
+
+
+def test_the_numbers_are_read_every_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert loop.READ_EVERY == 50
+    monkeypatch.setattr(loop, "READ_EVERY", 3)
+    read: list[int] = []
+    work = on_meta()
+    work.train = Batches(work.train.x, work.train.y, device=work.train.device)
+    monkeypatch.setattr(loop, "read_numbers", lambda job: read.append(job.cursor.step + 1))
+    for _ in range(7):
+        loop.step(work, torch.arange(16))
+    assert read == [3, 6]
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+def test_saving_memory_changes_no_bit(dropout: float) -> None:
+    found = []
+    for recomputes in (False, True):
+        work = job(epochs=1)
+        work.model = build(ARCH.model_copy(update={"dropout": dropout, "depth": 3}), seed=0).double()
+        work.model.recomputes = recomputes
+        work.optimiser = torch.optim.AdamW(work.model.parameters(), lr=0.01)
+        torch.manual_seed(1)
+        list(loop.run(work))
+        found.append(weights(work.model))
+    assert torch.equal(*found)
+
+
+def test_saving_memory_computes_the_layers_again() -> None:
+    work, calls = job(epochs=1), []
+    work.model.recomputes = True  # type: ignore[assignment]
+    layer = next(iter(work.model.layers))  # type: ignore[arg-type]
+    layer.register_forward_pre_hook(lambda *rest: calls.append(1))
+    loop.step(work, torch.arange(16))
+    assert len(calls) == 2
+
+
+def test_float16_leaves_a_step_out_whose_gradients_overflow() -> None:
+    work = job(torch.float32, lr=0.1, warmup=0)
+    work.autocast, work.scaler = torch.float16, torch.amp.GradScaler("cpu", init_scale=2.0**40)
+    before = weights(work.model)
+    loop.step(work, torch.arange(16))
+    assert torch.equal(weights(work.model), before)
+    assert work.scaler.get_scale() == 2.0**39
+    work.scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+    loop.step(work, torch.arange(16))
+    assert not torch.equal(weights(work.model), before)
+
+
+def test_the_scale_of_float16_is_part_of_the_checkpoint(tmp_path: Path) -> None:
+    first, second = job(torch.float32), job(torch.float32)
+    first.scaler, second.scaler = (torch.amp.GradScaler("cpu", init_scale=scale) for scale in (8.0, 2.0))
+    first.scaler.scale(torch.ones(1))
+    checkpoint.write(tmp_path, first, {})
+    checkpoint.read(tmp_path, second)
+    assert second.scaler.state_dict() == first.scaler.state_dict()
+
+
+def test_evaluation_computes_as_the_training_does() -> None:
+    seen = []
+    work = job(torch.float32)
+    work.autocast, work.evaluation_batch = torch.bfloat16, 7
+
+    def measure(model: nn.Module, batch: Batch, generator: torch.Generator | None) -> Loss:
+        seen.append((len(batch.x), model(batch.x).dtype))
+        return classify(model, batch, generator)
+
+    work.measure = measure
+    loop.evaluate(work, work.validation)
+    assert seen == [(7, torch.bfloat16), (7, torch.bfloat16), (6, torch.bfloat16)]
+
+
+def test_the_time_limit_counts_from_the_start_of_the_command() -> None:
+    work = job(time_limit=1000.0)
+    work.started -= 1000.0
+    assert not [record for record in loop.run(work) if isinstance(record, Epoch)]
+    assert work.cursor.step == 1
+
+
+def test_out_of_time_in_the_last_step_of_an_epoch_leaves_its_evaluation_to_the_resume() -> None:
+    whole, cut = job(epochs=1, batch=50), job(epochs=1, batch=50, time_limit=1e-9)
+    (expected,) = [record for record in loop.run(whole) if isinstance(record, Epoch)]
+    assert not [record for record in loop.run(cut) if isinstance(record, Epoch)]
+    assert (cut.cursor.epoch, cut.cursor.position) == (0, 50)
+    cut.optimiser.param_groups[0]["lr"] = 0.5  # as after a new start, in which no step sets it
+    (found,) = [record for record in loop.run(cut) if isinstance(record, Epoch)]
+    assert found.model_copy(update={"timing": expected.timing}) == expected
+
+
+class Stream:
+    """A stream of copies on a GPU, as far as `prefetch` knows it."""
+
+    def __init__(self, *rest: object) -> None:
+        self.waited: list[object] = []
+
+    def wait_stream(self, other: object) -> None:
+        self.waited.append(other)
+
+
+def test_the_next_batch_is_copied_ahead_and_used_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The device is called cuda; its copies are made by a stand-in, and its streams are."""
+    x, y = data()
+    computing, taken = Stream(), []
+
+    def take(self: Batches, sample_B: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        taken.append(sample_B.tolist())
+        return x[sample_B], y[sample_B]
+
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: computing)
+    monkeypatch.setattr(torch.cuda, "Stream", Stream)
+    monkeypatch.setattr(torch.cuda, "stream", lambda stream: nullcontext())
+    monkeypatch.setattr(torch.Tensor, "record_stream", lambda self, stream: None)
+    monkeypatch.setattr(Batches, "_taken", take)
+    monkeypatch.setattr(Batches, "normalised", lambda self, x: x)
+    batches = Batches(x, y, device=torch.device("cuda"))
+    assert batches.is_copied
+    batches.prefetch([torch.arange(4), torch.arange(4, 8)])
+    assert taken == [[0, 1, 2, 3], [4, 5, 6, 7]]
+    assert len(computing.waited) == 1
+    assert torch.equal(batches.batch(torch.arange(4)).x, x[:4])
+    assert len(taken) == 2
+    batches.batch(torch.arange(4))  # was not asked for ahead
+    assert len(taken) == 3
+    batches.prefetch([])
+    assert not batches.ahead
+
+
+def test_a_cpu_copies_nothing_ahead() -> None:
+    batches = Batches(*data())
+    assert not batches.is_copied
+    assert batches.placed() is batches
 
 
 def short(**recipe: object) -> Job:

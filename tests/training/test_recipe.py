@@ -36,6 +36,17 @@ def test_the_warm_up_that_is_told_is_the_one_that_is_taken() -> None:
     assert Recipe(epochs=1, warmup=1000, schedule="constant").warmup_steps(10) == 1000
 
 
+def test_after_the_epochs_of_the_cosine_a_small_rate_is_left() -> None:
+    """2 epochs of 10 steps that are extended to 4 keep their schedule, then stay at 1 % of the peak."""
+    short = Recipe(epochs=2, batch=10, warmup=5)
+    longer = short.model_copy(update={"epochs": 4, "cosine_epochs": 2})
+    assert short.warmup_steps(100) == longer.warmup_steps(100) == 5
+    rates = [longer.rate(step, 100) for step in range(1, 41)]
+    assert rates[:20] == [short.rate(step, 100) for step in range(1, 21)]
+    assert rates[20:] == [0.01 * longer.lr] * 20
+    assert Recipe(schedule="constant", cosine_epochs=1, warmup=0).rate(100, 10) == longer.lr
+
+
 def test_a_trapezoid_is_constant_until_its_last_fifth() -> None:
     recipe = Recipe(epochs=10, batch=16, warmup=20, lr=2.0, schedule="trapezoid")
     rates = [recipe.rate(step, 160) for step in range(1, 101)]

@@ -1,6 +1,9 @@
 """Every export of a finished run is written, read back and judged; what cannot be is refused whole."""
 
+import base64
+import hashlib
 import json
+import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -11,10 +14,15 @@ import pytest
 import torch
 
 import vitruvius
+from vitruvius.arch import tables
 from vitruvius.cli import main
 from vitruvius.core import files
+from vitruvius.core.errors import UserError
 from vitruvius.exporting import onnx_file, verify, weights
+from vitruvius.exporting.settings import ExportSettings
 from vitruvius.training import predictor
+from vitruvius.web import page
+from vitruvius.web import weights as viewer_weights
 
 TOY = f"{Path(__file__).parent / 'killing.py'}:toy"
 SMALL = ("patch=4", "width=8", "depth=2", "heads=2", "mlp=8", "head_dim=4", "dropout=0.1", "qkv_bias=true")
@@ -229,3 +237,82 @@ def test_transformers_loads_the_folder_and_gives_the_same_scores(root: Path, tmp
     x = torch.randn(4, 1, 8, 8)
     torch.testing.assert_close(theirs.eval()(x).logits, model.net(x), rtol=1e-5, atol=1e-5)
     assert list(theirs.config.id2label.values()) == list(model.classes)
+
+
+@pytest.mark.parametrize("precision", ["float32", "float16"])
+def test_a_page_holds_the_network(
+    root: Path, tmp_path: Path, precision: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "deep" / "halves.html"
+    assert export(root, out, "--format", "page", "--precision", precision) == 0
+    result = json.loads(capsys.readouterr().out)
+    found = result["verification"]
+    assert (found["images"], found["accuracy_after"]) == (20, 1.0)
+    assert (found["largest_difference"] > 0) == (precision == "float16")
+    assert result["files"] == [
+        {"name": "halves.html", "size": out.stat().st_size, "sha256": files.sha256(out)}
+    ]
+    assert [path.name for path in out.parent.iterdir()] == ["halves.html"]
+    text = out.read_text(encoding="utf-8")
+    (content,) = re.findall('id="network">([^<]+)<', text)
+    shown = viewer_weights.unpack(base64.b64decode(content), "page")
+    assert shown.about.name == "halves"
+    assert shown.about.text.startswith("trained on toy, 100.00% of ")
+    assert shown.about.command.startswith("vitruvius train --data killing.py:toy ")
+    assert str(root) not in text
+    assert str(Path(__file__).parent) not in text
+    model = predictor.load(root / "train" / "halves")
+    x = torch.randn(4, 1, 8, 8)
+    torch.testing.assert_close(
+        shown.net(x), model.net(x), rtol=0, atol=1e-6 if precision == "float32" else 0.05
+    )
+
+
+def test_a_page_runs_its_own_script_and_fetches_nothing(root: Path, tmp_path: Path) -> None:
+    out = tmp_path / "halves.html"
+    assert export(root, out, "--format", "page") == 0
+    text = out.read_text(encoding="utf-8")
+    policy = re.findall('Security-Policy" content="([^"]+)"', text)[0].replace("&#39;", "'")
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in policy
+    (script,), (style,) = (
+        re.findall("<script>(.*?)</script>", text, re.S),
+        re.findall("<style>(.*?)</style>", text, re.S),
+    )
+    for part in (script, style):
+        digest = base64.b64encode(hashlib.sha256(part.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
+    assert not re.findall(r"(?:src|href)=|url\(|@import|https?://(?!www\.w3\.org/)", text)
+    assert len(text) - len(re.findall('id="network">([^<]+)<', text)[0]) < 400_000
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "sentence"),
+    [
+        (["--precision", "int8"], "a.html", "--precision int8: page does not have it here"),
+        (["--batch", "4"], "a.html", "--batch 4: page holds weights"),
+        ([], "a", "a page is a file whose name ends in .html"),
+        ([], "taken.html", "it exists; choose a new file"),
+    ],
+)
+def test_a_page_that_cannot_be_is_refused(
+    root: Path, tmp_path: Path, words: list[str], name: str, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "taken.html").write_text("mine")
+    assert export(root, tmp_path / name, "--format", "page", *words) == 2
+    assert sentence in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["taken.html"]
+
+
+def test_a_page_too_large_for_mail_is_refused_with_its_size(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(page, "LIMIT", 50_000)
+    assert export(root, tmp_path / "halves.html", "--format", "page") == 2
+    error = capsys.readouterr().err
+    assert re.search(r"the page would have 0\.1 MB, at most 0 MB are mailed; --precision float16", error)
+    assert not list(tmp_path.iterdir())
+    settings = ExportSettings(format="page")
+    monkeypatch.undo()
+    with pytest.raises(UserError, match=r"the page would have 461\.\d MB, at most 20 MB"):
+        page.refuse_early(settings, tables.arch("vit_base_patch16_224"))

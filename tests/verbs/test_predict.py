@@ -4,6 +4,7 @@ import csv
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -79,7 +80,7 @@ def test_classes_come_with_probabilities_and_pictures(root: Path, capsys: pytest
     [
         ([], "which run?"),
         (["halvs", "x.png"], "no train run 'halvs': did you mean 'halves'?"),
-        (["halves", "nowhere/*.png"], "nowhere/*.png: no .png, .jpg, .jpeg files are there"),
+        (["halves", "nowhere/*.png"], "nowhere/*.png: no pictures are there (.png .jpg"),
     ],
 )
 def test_what_cannot_be_read_is_named(
@@ -87,6 +88,38 @@ def test_what_cannot_be_read_is_named(
 ) -> None:
     assert predict(root, *words) == 2
     assert message in capsys.readouterr().err
+
+
+def test_lines_for_other_programs_and_the_newest_run_without_a_name(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bad.png").write_bytes(b"no picture")
+    words = [str(root / "left.png"), str(tmp_path / "bad.png"), "--top", "1", "--quiet"]
+    assert predict(root, *words, "--format", "jsonl", "--name", "lines") == 1
+    first, second = map(json.loads, capsys.readouterr().out.splitlines())
+    assert first["guesses"][0]["name"] == "left"
+    assert second["failed"].startswith("not a PNG")
+    folder = root / "predict" / "lines"
+    assert (folder / "predictions.jsonl").read_text().count("\n") == 2
+    assert not list(folder.glob("*.png"))  # pictures are drawn with --overlay
+    assert predict(root, *words, "--format", "csv", "--name", "rows") == 1
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert [row["class_1"] for row in rows] == ["left", ""]
+
+
+def test_no_more_images_are_in_memory_than_one_batch(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    real = predictor.classify
+
+    def classify(model: predictor.Predictor, x: Any, top: int) -> Any:
+        seen.append(len(x))
+        return real(model, x, top)
+
+    monkeypatch.setattr(predictor, "BATCH", 2)
+    monkeypatch.setattr(predictor, "classify", classify)
+    images = [str(root / f"{name}.png") for name in ("left", "right", "left")]
+    assert predict(root, "halves", *images, "--name", "batches", "--quiet") == 0
+    assert seen == [2, 1]
 
 
 def test_damaged_weights_are_refused(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -158,3 +191,33 @@ def test_a_prediction_is_resumed_without_naming_its_run_again(root: Path) -> Non
     name = next((root / "train").iterdir()).name
     assert main(["predict", name, "--name", "again", *words]) == 0
     assert main(["predict", "--resume", "again", *words]) == 0
+
+
+def test_without_a_run_digits_are_read(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The images of the shipped network's own file, as files, patterns and folders."""
+    from vitruvius.web import trained
+
+    shown = trained.shipped()
+    for index in (3, 7):
+        name = f"{shown.about.classes[shown.about.labels[index]]}.png"
+        Image.fromarray(shown.images[index, 0].numpy()).save(tmp_path / name)
+    for words in (
+        [str(tmp_path / "3.png"), str(tmp_path / "7.png")],
+        [str(tmp_path / "*.png")],
+        [str(tmp_path)],
+    ):
+        assert predict(root, *words, "--json") == 0
+        found = json.loads(capsys.readouterr().out)
+        assert [row["guesses"][0]["name"] for row in found["predictions"]] == ["3", "7"]
+        assert found["model"].startswith("mnist-slim, trained on mnist, ")
+    (root / "train" / "7.png").symlink_to(root / "train" / "halves")
+    assert predict(root, "7.png", "--json") == 0, "a run of that name comes first"
+    assert json.loads(capsys.readouterr().out)["predictions"] == []
+    (root / "train" / "7.png").unlink()
+    config = files.read_json(Path(found["run"]) / "config.json")
+    assert (config["run"], config["images"]) == ("", [str(tmp_path)])
+    name = Path(found["run"]).name
+    assert main(["predict", "--resume", name, "--runs", str(root), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["predictions"] == found["predictions"]

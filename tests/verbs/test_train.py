@@ -293,7 +293,8 @@ def test_a_start_from_another_run_takes_its_weights(tmp_path: Path) -> None:
     assert all(torch.allclose(first[name], second[name]) for name in first)
 
 
-def test_two_processes_train_as_one(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_two_processes_of_torchrun_train_as_one(tmp_path: Path) -> None:
     """20 steps in float64, batches of 16 with 6 left over, shared by two processes."""
     words = [*PLAIN, "--set", "dropout=0", "--epochs", "4", "--precision", "float64", "--quiet"]
     assert train(tmp_path, *words, "--name", "one") == 0

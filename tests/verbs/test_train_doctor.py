@@ -122,9 +122,9 @@ def test_a_bug_in_our_own_loop_is_named_with_its_line(
 
 
 def test_a_module_in_the_wrong_mode_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def forgetful(measure: Any, model: Any, batches: Any) -> Any:
+    def forgetful(job: Any, batches: Any) -> Any:
         with torch.no_grad():
-            found = measure(model, batches.batch(torch.arange(len(batches))), None)
+            found = job.measure(job.model, batches.batch(torch.arange(len(batches))), None)
         return float(found.value), 0.5
 
     monkeypatch.setattr(loop, "evaluate", forgetful)

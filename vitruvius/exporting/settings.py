@@ -18,10 +18,11 @@ class ExportSettings(Threads):
     group = "options"
     run: Positional[str] = ""
     """The training run: its name or its folder."""
-    format: Literal["onnx", "transformers", "timm", "safetensors", "torch"] = "onnx"
-    """onnx, torch: a computation; transformers, timm, safetensors: weights with a description."""
+    format: Literal["onnx", "transformers", "timm", "safetensors", "torch", "page"] = "onnx"
+    """onnx, torch: a computation; transformers, timm, safetensors: weights with a description; page: one HTML
+    file to look inside the network, without a server."""
     out: str | None = None
-    """The new folder; default: exports/RUN-FORMAT, with the precision if it is not float32."""
+    """The new folder, or file of a page; default: exports/RUN-FORMAT, with the precision if not float32."""
     batch: Literal["dynamic"] | Annotated[int, Field(ge=1, le=2**16)] = "dynamic"
     """Images that an onnx or torch file takes at once: a number, or dynamic for any."""
     precision: Literal["float32", "float16", "int8"] = "float32"

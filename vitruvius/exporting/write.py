@@ -41,11 +41,15 @@ DROPOUT = (
 
 
 def target(settings: ExportSettings, run: Path) -> Path:
-    """Return the folder to be written; refuse one that exists."""
+    """Return the folder or page to be written; refuse one that exists."""
     suffix = "" if settings.precision == "float32" else f"-{settings.precision}"
+    is_page = settings.format == "page"
+    suffix += ".html" if is_page else ""
     out = Path(settings.out or Path("exports", f"{run.resolve().name}-{settings.format}{suffix}"))
+    if is_page and out.suffix not in (".html", ".htm"):
+        raise UserError(f"--out {out}: a page is a file whose name ends in .html")
     if out.exists() or out.is_symlink():
-        raise UserError(f"--out {out}: it exists; choose a new folder")
+        raise UserError(f"--out {out}: it exists; choose a new {'file' if is_page else 'folder'}")
     return out
 
 

@@ -284,8 +284,9 @@ def _measured(arch: Arch) -> tuple[dict[str, Any], ...]:
     x = stage("positions", owned, lambda x: x if model.positions is None else x + model.positions, x)
     for index, layer in enumerate(model.layers):
         attention, mlp = [layer.norm1, layer.attention], [layer.norm2, layer.mlp]
-        x = stage(f"layer {index} attention", attention, lambda x, of=layer: x + of.attention(of.norm1(x)), x)
-        x = stage(f"layer {index} mlp", mlp, lambda x, of=layer: x + of.mlp(of.norm2(x)), x)
+        scales = ([layer.scale1], [layer.scale2]) if arch.layer_scale else ([], [])
+        x = stage(f"layer {index} attention", attention + scales[0], lambda x, of=layer: x + of.mix(x), x)
+        x = stage(f"layer {index} mlp", mlp + scales[1], lambda x, of=layer: x + of.transform(x), x)
     if arch.final_norm == "tokens":
         x = stage("norm", [model.norm], model.norm, x)
         stage("head", [model.head], lambda x: model.head(model.pool(x)), x)

@@ -23,26 +23,26 @@ or 1.4e12.
 COMPILE_PAYS_WITHIN = 300.0
 """Seconds of a time limit below which nothing is compiled.
 
-The same measurements: compiling takes 15 to 17 s and saves a fifth of each step, so that it is repaid after 85 s on
-a machine that is idle, and after several times that on one that is not.
-"""
+The same measurements: compiling takes 15 to 17 s and saves a fifth of each step, so that it is repaid after
+85 s on a machine that is idle, and after several times that on one that is not. """
 IMAGES_PER_WORKER = 8
 """Images below which a share of a batch keeps no process busy."""
 SMALL_STEP = 4e8
 """Multiply-adds of the forward pass of a step above which threads inside the operations do as well."""
 WORKERS_PAY_AFTER = 1e12
-"""Multiply-adds of forward passes that repay starting processes, each of which imports torch and reads the data."""
+"""Multiply-adds of forward passes that repay starting processes: each imports torch and reads the data."""
 PRECISIONS = {
     "float32": torch.float32,
     "float64": torch.float64,
     "bfloat16": torch.bfloat16,
     "float16": torch.float16,
 }
+CPU = torch.device("cpu")
 NOT_IDENTICAL = "not bit-identical on this device"
 
 
 def choose_device(name: str) -> torch.device:
-    """Return the device of that name, of several GPUs the one of this process; 'auto' is a GPU if there is one."""
+    """Return the device of that name, a GPU if 'auto' finds one; of several the one of this process."""
     has_cuda, has_mps = torch.cuda.is_available(), torch.backends.mps.is_available()
     if name == "cuda" and not has_cuda:
         raise UserError("--device cuda: this machine or this build of torch has no GPU; choose cpu or auto")
@@ -125,10 +125,13 @@ def compiler() -> str | None:
     return os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++") or shutil.which("c++")
 
 
-def set_threads(count: int) -> int:
-    """Set the number of threads torch uses (0: torch's own choice, one per core) and return it."""
-    if count:
-        torch.set_num_threads(count)
+def set_threads(count: int, processes: int = 1) -> int:
+    """Set the number of threads torch uses (0: torch's own choice, one per core), shared by processes.
+
+    Returns the threads of this process.
+    """
+    if count or processes > 1:
+        torch.set_num_threads(max(1, (count or torch.get_num_threads()) // processes))
     return torch.get_num_threads()
 
 
@@ -143,7 +146,7 @@ def threads(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def fingerprint(threads: int, processes: int, where: torch.device = torch.device("cpu")) -> dict[str, Any]:
+def fingerprint(threads: int, processes: int, where: torch.device = CPU) -> dict[str, Any]:
     """Return what the exact bits of a result depend on, besides config and versions."""
     capability, mkldnn = torch.backends.cpu.get_cpu_capability(), torch.backends.mkldnn.enabled
     found = {"threads": threads, "processes": processes, "device": describe(where)}

@@ -1,9 +1,9 @@
 """Notice that another process of a training has died, and end this one with a message.
 
 Rank 0 holds a connection to every other process. The system closes the connections of a process that dies, so
-nothing has to be sent while all live, and a process that merely computes for long is never called dead. Rank 0
-tells the others who was lost. A collective that waits for the lost process fails by itself under gloo; NCCL would
-wait for minutes, so after `PATIENCE` the process is ended from outside.
+nothing has to be sent while all live, and a process that merely computes for long is never called dead. Rank
+0 tells the others who was lost. A collective that waits for the lost process fails by itself under gloo; NCCL
+would wait for minutes, so after `PATIENCE` the process is ended from outside.
 """
 
 import os
@@ -15,12 +15,21 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
+from vitruvius.core.errors import WorkFailed, reason
+
 PATIENCE = 5.0
 """Seconds that the main thread has to notice a loss by itself."""
+JOINING = 60.0
+"""Seconds that the processes have to connect."""
 RANK_BYTES = 4
 LEAVING = b"\xff" * RANK_BYTES
 """What a process sends that leaves because its work is done, in place of the rank that was lost."""
 TOKEN_BYTES = 16
+
+
+class ProcessLost(WorkFailed):
+    """Another process of the training has died."""
+
 
 _lost: list[int] = []  # the rank that was lost first, if any
 _noticed = threading.Event()
@@ -29,8 +38,8 @@ _noticed = threading.Event()
 def message(rank: int | None, processes: int) -> str:
     """Say that a process is gone and what is left.
 
-    >>> message(1, 4)
-    'process 1 of 0 to 3 has ended: training stopped, the last checkpoint is kept and --resume goes on from it'
+    >>> message(1, 4)[:63]
+    'process 1 of 0 to 3 has ended: training stopped, the last check'
     """
     who = "another process of this training" if rank is None else f"process {rank} of 0 to {processes - 1}"
     return f"{who} has ended: training stopped, the last checkpoint is kept and --resume goes on from it"
@@ -51,21 +60,23 @@ def watch(rank: int, processes: int, host: str, broadcast: Callable[[str], str])
     _lost.clear()
     _noticed.clear()
     peers = _accepted(processes, host, broadcast) if rank == 0 else [_connected(rank, host, broadcast)]
-    left = threading.Event()
+    left, farewell = threading.Event(), b""
     target = _watch_all if rank == 0 else _watch_first
-    threading.Thread(target=target, args=(peers, processes, left), daemon=True).start()
+    watcher = threading.Thread(target=target, args=(peers, processes, left), daemon=True)
+    watcher.start()
     try:
         yield
-    except BaseException:
+        farewell = LEAVING
+    finally:  # closed without a farewell, the others learn that this process has failed
         left.set()
-        for peer in peers:  # closed without a farewell: the others learn that this process has failed
+        for peer in peers:
+            with suppress(OSError):
+                peer.sendall(farewell)
+            with suppress(OSError):
+                peer.shutdown(socket.SHUT_RDWR)  # wakes the watcher
+        watcher.join()
+        for peer in peers:
             peer.close()
-        raise
-    left.set()
-    for peer in peers:
-        with suppress(OSError):
-            peer.sendall(LEAVING)
-            peer.shutdown(socket.SHUT_WR)
 
 
 def _accepted(processes: int, host: str, broadcast: Callable[[str], str]) -> list[socket.socket]:
@@ -74,9 +85,14 @@ def _accepted(processes: int, host: str, broadcast: Callable[[str], str]) -> lis
     found: dict[int, socket.socket] = {}
     with _listening(host) as server:
         broadcast(f"{server.getsockname()[1]} {token.hex()}")
-        server.settimeout(60)
+        server.settimeout(JOINING)
         while len(found) < processes - 1:
-            peer, _ = server.accept()
+            try:
+                peer, _ = server.accept()
+            except TimeoutError:
+                missing = ", ".join(str(rank) for rank in range(1, processes) if rank not in found)
+                raise WorkFailed(f"process {missing} of this training does not answer") from None
+            peer.settimeout(JOINING)
             greeting = _received(peer, TOKEN_BYTES + RANK_BYTES)
             if greeting[:TOKEN_BYTES] == token:  # another program may have found the port
                 found[int.from_bytes(greeting[TOKEN_BYTES:])] = _kept_alive(peer)
@@ -96,7 +112,12 @@ def _listening(host: str) -> socket.socket:
 def _connected(rank: int, host: str, broadcast: Callable[[str], str]) -> socket.socket:
     """Return the connection to rank 0."""
     port, _, token = broadcast("").partition(" ")
-    peer = socket.create_connection((host, int(port)), timeout=60)
+    try:
+        peer = socket.create_connection((host, int(port)), timeout=JOINING)
+    except OSError as error:
+        raise WorkFailed(
+            f"process 0 of this training cannot be reached at {host}: {reason(error)}"
+        ) from error
     peer.sendall(bytes.fromhex(token) + rank.to_bytes(RANK_BYTES))
     return _kept_alive(peer)
 

@@ -11,10 +11,11 @@ steps, at checkpoints and at the end of an epoch, before anything is saved. On a
 import math
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -24,6 +25,7 @@ from vitruvius.core.records import Note, Progress, Record
 from vitruvius.core.signals import StopRequest
 from vitruvius.objectives import Batch, Loss
 from vitruvius.training import distributed, seeds
+from vitruvius.training.average import Average
 from vitruvius.training.batches import Batches
 from vitruvius.training.recipe import Recipe
 from vitruvius.training.results import Epoch, Paused, Timing
@@ -84,6 +86,8 @@ class Job:
     save: Callable[["Job"], None] = lambda job: None
     keep_best: Callable[["Job"], None] = lambda job: None
     stop: StopRequest = field(default_factory=StopRequest)
+    average: Average | None = None  # of the weights; if there is one, it is evaluated and kept
+    patience: int = 0  # epochs without a better one after which the training ends; 0: never
     pause_at: int | None = None  # pause after so many steps in all, with the state saved
     started: float = field(default_factory=lambda: time.perf_counter())  # when the time limit began
     evaluation_batch: int = EVALUATION_BATCH
@@ -97,6 +101,17 @@ class Job:
         return list(self.model.parameters())
 
     @property
+    def is_finished(self) -> bool:
+        """Whether the last step is taken and its epoch evaluated, or the patience is at its end."""
+        is_last = self.cursor.step >= self.recipe.total_steps(len(self.train))
+        return (is_last or self.is_out_of_patience) and not self.cursor.position
+
+    @property
+    def is_out_of_patience(self) -> bool:
+        """Whether no epoch was better than the best for as long as one waits for it."""
+        return self.patience > 0 and self.cursor.epoch - self.cursor.best_epoch >= self.patience
+
+    @property
     def is_paused(self) -> bool:
         """Whether the step is reached at which the training is to pause; its end is no pause."""
         is_reached = self.pause_at is not None and self.cursor.step >= self.pause_at
@@ -105,71 +120,84 @@ class Job:
 
 def run(job: Job) -> Iterator[Record]:
     """Train from the cursor to the last step, or to a pause; yield progress and epoch records."""
-    recipe, cursor = job.recipe, job.cursor
-    first_step, started = cursor.step, time.perf_counter() - cursor.seconds
-    total = recipe.total_steps(len(job.train))
-    epochs = math.ceil(total / math.ceil(len(job.train) / recipe.batch))
-    while cursor.step < total and not job.is_paused:
-        epoch_started = time.perf_counter()
-        first = cursor.position
-        order = job.train.order(cursor.epoch)
-        for begin in range(cursor.position, len(order), recipe.batch):
-            step(job, order[begin : begin + recipe.batch])
-            job.train.prefetch(_parts(recipe, order[begin + recipe.batch : begin + 2 * recipe.batch])[0])
-            cursor.seconds = time.perf_counter() - started
-            requests = _requests(job)
-            if requests.stop:
-                _save(job)
-                number = job.stop.signal or signal.SIGTERM
-                raise Interrupted(f"stopped after step {cursor.step}; the state is saved", number)
-            if job.is_paused:
-                _save(job)
-                break
-            if requests.late and cursor.step < total:
-                _save(job)
-                yield _out_of_time(cursor)
-                return
-            if cursor.step % recipe.checkpoint == 0 and cursor.position < len(order):
-                _save(job)
-            label = f"epoch {cursor.epoch + 1}/{epochs}"
-            yield Progress(done=cursor.position, total=len(order), label=label)
-            if cursor.step == total:
-                break
+    cursor, first_step = job.cursor, job.cursor.step
+    started = time.perf_counter() - cursor.seconds
+    while not job.is_finished and not job.is_paused:
+        epoch_started, first = time.perf_counter(), cursor.position
+        if (yield from _rest_of_epoch(job, started)):
+            yield _out_of_time(cursor)
+            return
         if job.is_paused:
             break
-        _read(job)
+        read_numbers(job)
         seconds = max(time.perf_counter() - epoch_started, 1e-9)
         speed = (cursor.position - first) / seconds
         yield _close_epoch(job, Timing(seconds=seconds, images_per_second=speed))
         job.save(job)
-        if cursor.step < total and cursor.step > first_step and _requests(job).late:
+        if not job.is_finished and cursor.step > first_step and _requests(job).late:
             yield _out_of_time(cursor)
             return
     if job.is_paused and len(job.validation):
-        val_loss, val_accuracy = evaluate(job, job.validation)
+        val_loss, val_accuracy = _validate(job)
         yield Paused(step=cursor.step, val_loss=val_loss, val_accuracy=val_accuracy)
+    elif job.is_out_of_patience:
+        found = f"no epoch after epoch {cursor.best_epoch} was better on the validation images"
+        yield Note(text=f"stopped early after {cursor.epoch} epochs (--patience {job.patience}): {found}")
+
+
+def kept_weights(job: Job) -> dict[str, Tensor]:
+    """Return the weights that are the model: the average of all steps if there is one, else the last."""
+    return job.model.state_dict() if job.average is None else job.average.weights
+
+
+def _rest_of_epoch(job: Job, started: float) -> Generator[Record, None, bool]:
+    """Take steps to the end of the epoch, to a pause or to the time limit; return whether time is over."""
+    recipe, cursor, order = job.recipe, job.cursor, job.train.order(job.cursor.epoch)
+    total = recipe.total_steps(len(job.train))
+    label = f"epoch {cursor.epoch + 1}/{math.ceil(total / math.ceil(len(order) / recipe.batch))}"
+    for begin in range(cursor.position, len(order), recipe.batch):
+        if cursor.step == total:
+            break
+        step(job, order[begin : begin + recipe.batch])
+        if job.train.is_copied:
+            job.train.prefetch(_parts(recipe, order[begin + recipe.batch : begin + 2 * recipe.batch])[0])
+        cursor.seconds = time.perf_counter() - started
+        requests = _requests(job)
+        if requests.stop or requests.late or job.is_paused:
+            _save(job)
+        if requests.stop:
+            number = job.stop.signal or signal.SIGTERM
+            raise Interrupted(f"stopped after step {cursor.step}; the state is saved", number)
+        if requests.late or job.is_paused:
+            return requests.late
+        if cursor.step % recipe.checkpoint == 0 and cursor.position < len(order) and cursor.step < total:
+            _save(job)
+        yield Progress(done=cursor.position, total=len(order), label=label)
+    return False
 
 
 def step(job: Job, sample_B: Tensor) -> None:
     """Take one optimiser step on these samples, cut into parts whose gradients add up to the batch's."""
-    recipe, cursor, optimiser = job.recipe, job.cursor, job.optimiser
+    recipe, cursor = job.recipe, job.cursor
     rate = recipe.rate(cursor.step + 1, len(job.train))
-    for group in optimiser.param_groups:
-        group["lr"] = rate
+    for group in job.optimiser.param_groups:
+        group["lr"] = rate * group.get("lr_factor", 1.0)  # layers may learn more slowly than the head
     numbers = _backward(job, sample_B)
     if job.scaler is not None:
-        job.scaler.unscale_(optimiser)
+        job.scaler.unscale_(job.optimiser)
     norm = _clip(job.parameters, recipe.clip)
     job.taken.append(Taken(cursor.step + 1, len(sample_B), numbers, norm))
     if job.train.device.type == "cpu" or (cursor.step + 1) % READ_EVERY == 0:
-        _read(job)
+        read_numbers(job)
     if job.scaler is None:
-        optimiser.step()
+        job.optimiser.step()
     else:  # leaves a step out whose gradients overflowed, and scales the next loss less
-        job.scaler.step(optimiser)
+        job.scaler.step(job.optimiser)
         job.scaler.update()
-    optimiser.zero_grad(set_to_none=True)
+    job.optimiser.zero_grad(set_to_none=True)
     cursor.step += 1
+    if job.average is not None:
+        job.average.update(job.model, cursor.step)
     cursor.position += len(sample_B)
 
 
@@ -195,6 +223,12 @@ def evaluate(job: Job, batches: Batches) -> tuple[float, float | None]:
         total = torch.tensor([loss, correct], dtype=torch.float64)
         loss, correct = distributed.all_reduce_sum(total).tolist()
     return loss / len(batches), None if batches.y is None else correct / len(batches)
+
+
+def _validate(job: Job) -> tuple[float, float | None]:
+    """Evaluate the weights that would be kept on the validation samples."""
+    with nullcontext() if job.average is None else job.average.applied(job.model):
+        return evaluate(job, job.validation)
 
 
 def _backward(job: Job, sample_B: Tensor) -> Tensor:
@@ -233,11 +267,11 @@ def _numbers(found: Loss, share: float = 1.0) -> Tensor:
     """Return a part's share of the loss, and its correct count, as a vector on their device."""
     wide = torch.float32 if found.value.device.type == "mps" else torch.float64
     loss = found.value.detach().to(wide) * share
-    counted = found.correct is not None and share > 0
-    return torch.stack([loss, found.correct.to(wide) if counted else torch.zeros_like(loss)])
+    correct = torch.zeros_like(loss) if found.correct is None or not share else found.correct.to(wide)
+    return torch.stack([loss, correct])
 
 
-def _read(job: Job) -> None:
+def read_numbers(job: Job) -> None:
     """Add the numbers of the steps taken to the cursor, with one wait for the device; stop if one is NaN."""
     taken, cursor = job.taken, job.cursor
     if not taken:
@@ -278,13 +312,13 @@ def _out_of_time(cursor: Cursor) -> Note:
 
 def _save(job: Job) -> None:
     """Save the state, unless a number that is read now shows that it is no good."""
-    _read(job)
+    read_numbers(job)
     job.save(job)
 
 
-def autocast(job: Job) -> torch.autocast:
+def autocast(job: Job) -> AbstractContextManager[Any]:
     """Return the context in which the model computes with 16 bits, if it is to."""
-    return torch.autocast(job.train.device.type, job.autocast, enabled=job.autocast is not None)
+    return nullcontext() if job.autocast is None else torch.autocast(job.train.device.type, job.autocast)
 
 
 def _clip(parameters: Sequence[Tensor], limit: float) -> Tensor:
@@ -304,7 +338,7 @@ def _close_epoch(job: Job, timing: Timing) -> Epoch:
     cursor, seen = job.cursor, max(1, job.cursor.position)
     val_loss, val_accuracy = None, None
     if len(job.validation):
-        val_loss, val_accuracy = evaluate(job, job.validation)
+        val_loss, val_accuracy = _validate(job)
     steps = max(1, math.ceil(seen / job.recipe.batch))
     record = Epoch(
         epoch=cursor.epoch + 1,
@@ -312,7 +346,7 @@ def _close_epoch(job: Job, timing: Timing) -> Epoch:
         train_accuracy=None if job.train.y is None else cursor.correct / seen,
         val_loss=val_loss,
         val_accuracy=val_accuracy,
-        lr=job.optimiser.param_groups[0]["lr"],
+        lr=job.recipe.rate(cursor.step, len(job.train)),
         grad_norm=cursor.norm / steps,
         timing=timing,
     )

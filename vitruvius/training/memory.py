@@ -66,14 +66,14 @@ def refuse_if_too_big(
         if bytes_needed > USABLE * have:
             cure = "" if save_memory else "; --save-memory computes activations twice and keeps few of them"
             raise UserError(
-                f"a network of {cost.cost(arch).params:,} parameters does not fit: training it with batch {batch} "
-                f"needs about {bytes_needed / 2**30:,.1f} GiB, {place} {have / 2**30:,.1f} GiB; a smaller --batch "
-                f"or a larger --accumulate needs less{cure}"
+                f"a network of {cost.cost(arch).params:,} parameters does not fit: training it with batch "
+                f"{batch} needs about {bytes_needed / 2**30:,.1f} GiB, {place} {have / 2**30:,.1f} GiB; "
+                f"a smaller --batch or a larger --accumulate needs less{cure}"
             )
 
 
 def evaluation_batch(arch: Arch, where: torch.device, largest: int) -> int:
-    """Return how many images are evaluated at once: `largest`, or what fits into a quarter of the free memory."""
+    """Return how many images to evaluate at once: `largest`, or what a quarter of the free memory holds."""
     per_image = 2 * layer_bytes(arch)  # its input is still there
     return max(1, min(largest, int(EVALUATION_SHARE * free_bytes(where)) // per_image))
 

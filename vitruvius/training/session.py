@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -19,7 +20,7 @@ from vitruvius.core.records import Note, Record
 from vitruvius.core.runs import RunFolder
 from vitruvius.training import checkpoint, distributed, loop, results
 from vitruvius.training.loop import Job
-from vitruvius.training.recipe import SMALL, learning_rate
+from vitruvius.training.recipe import SMALL
 from vitruvius.training.results import Epoch
 
 C = TypeVar("C", bound=RunConfig)
@@ -93,18 +94,16 @@ def run_job(
 
 def _rising_rate(job: Job, epochs: list[Epoch]) -> Iterator[Note]:
     """Say so if more epochs make the learning rate rise again, as a longer cosine does."""
-    recipe, step = job.recipe, job.cursor.step + 1
-    samples, last = len(job.train), epochs[-1].lr if epochs else 0.0
-    if not epochs or job.cursor.epoch >= recipe.epochs or step <= recipe.warmup_steps(samples):
+    if not epochs or job.is_finished or job.recipe.schedule != "cosine":
         return
-    rate = learning_rate(step, recipe.lr, recipe.warmup, recipe.cosine_steps(samples))
-    if recipe.schedule == "cosine" and recipe.cosine_epochs is None and rate > last:
-        done = f"--cosine-epochs {epochs[-1].epoch}"
-        yield Note(
-            text=f"the learning rate rises again, from {last:.2g} to {rate:.2g}, as its cosine is spread over "
-            f"{recipe.epochs} epochs now; {done} would go on with {SMALL * recipe.lr:.2g}",
-            warning=True,
-        )
+    recipe, samples, last = job.recipe, len(job.train), epochs[-1].lr
+    ended = min(job.cursor.step, epochs[-1].epoch * math.ceil(samples / recipe.batch))
+    rate = recipe.rate(job.cursor.step + 1, samples)
+    if rate > last and recipe.rate(ended, samples) != last:  # another schedule than that of the epochs before
+        cure = f"--cosine-epochs {epochs[-1].epoch} would go on with {SMALL * recipe.lr:.2g}"
+        spread = f"as its cosine is spread over {recipe.cosine_epochs or recipe.epochs} epochs now"
+        text = f"the learning rate rises again, from {last:.2g} to {rate:.2g}, {spread}"
+        yield Note(text=text if recipe.cosine_epochs else f"{text}; {cure}", warning=True)
 
 
 def _save_into(
@@ -120,7 +119,7 @@ def _save_into(
 
     def keep_best(job: Job) -> None:
         nonlocal kept
-        state = job.model.state_dict()
+        state = loop.kept_weights(job)
         best.update({name: value.detach().to("cpu", copy=True) for name, value in state.items()})
         kept = _digest(best) if keeps_model and distributed.rank() == 0 else None
 

@@ -1,0 +1,39 @@
+"""Debian's Chromium, driven by playwright; tests that need it are skipped where one of the two is missing."""
+
+import importlib.util
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+PATH = shutil.which("chromium")
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+IS_MISSING = PATH is None or importlib.util.find_spec("playwright") is None
+needed = pytest.mark.skipif(IS_MISSING, reason="needs chromium and playwright (make browser)")
+
+
+@contextmanager
+def launched() -> "Iterator[Browser]":
+    """Start Chromium, and end it."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=PATH, args=list(FLAGS))
+        try:
+            yield browser
+        finally:
+            browser.close()

@@ -1,0 +1,65 @@
+"""The viewer's modules are plain, small, and name lessons that exist; as one script they are the same."""
+
+import base64
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from vitruvius.core import plugins
+from vitruvius.web import modules, trained
+
+MODULES = sorted(modules.FOLDER.glob("*.js"))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.name)
+def test_a_module_uses_the_two_forms_that_can_be_put_together(path: Path) -> None:
+    source = path.read_text(encoding="utf-8")
+    assert source.startswith("/**"), "a module says first what it is"
+    rest = modules.EXPORT.sub("", modules.IMPORT.sub("", modules.COMMENT.sub("", source)))
+    assert not re.findall(r"^\s*(?:import|export)\b|\bimport\(", rest, re.M)
+    imported = {target for _, target in modules.IMPORT.findall(source)}
+    assert not re.findall(rf"^(?:const|let|function) (?:{'|'.join(imported)})\b", rest, re.M) or not imported
+    assert "</script" not in source
+    assert "innerHTML" not in source, "names of classes are text, never markup"
+    assert "https://" not in source
+    assert len(source.splitlines()) <= 300
+
+
+def test_lessons_that_are_named_exist() -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in MODULES)
+    named = set(re.findall(r'lesson: "(\w+)"', text)) | set(re.findall(r'lessonLink\("(\w+)"', text))
+    assert len(named) >= 8
+    assert named <= set(plugins.members("lessons"))
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+def test_the_modules_are_one_script(tmp_path: Path) -> None:
+    script = modules.script("console.log(typeof viewer.mount, layers.erf(0.5).toFixed(10));")
+    assert "import {" not in script
+    (tmp_path / "all.js").write_text(script, encoding="utf-8")
+    words = ["node", str(tmp_path / "all.js")]
+    found = subprocess.run(words, check=True, capture_output=True, text=True, timeout=60).stdout
+    assert found == "function 0.5204998778\n"
+
+
+def test_the_viewer_is_light() -> None:
+    size = sum(path.stat().st_size for path in modules.FOLDER.iterdir())
+    assert size < 400_000
+
+
+def test_the_page_among_the_documents_holds_the_shipped_network() -> None:
+    text = Path(__file__).parents[2].joinpath("docs", "digits.html").read_text(encoding="utf-8")
+    assert base64.b64decode(re.findall('id="network">([^<]+)<', text)[0]) == trained.SHIPPED.read_bytes()
+
+
+def test_the_shipped_network_has_its_card() -> None:
+    shown = trained.shipped()
+    assert trained.SHIPPED.stat().st_size < 600_000
+    card = " ".join((trained.SHIPPED.parent / "README.md").read_text(encoding="utf-8").split())
+    accuracy = re.findall(r"([\d.]+)% of 10,000 test images", shown.about.text)[0]
+    assert f"{accuracy} % are classified correctly" in card
+    for word in shown.about.command.split()[2:]:
+        assert word in card
