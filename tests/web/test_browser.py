@@ -478,5 +478,7 @@ def test_a_source_that_fails_is_said_and_asked_again(browser: Any, served: tuple
     view.wait_for_selector(".comparison")
     assert view.locator("[role=alert]").is_hidden()
     best = chances(network, 1).max()
-    assert f", {100 * best:.1f} %." in view.inner_text(".comparison"), "the original is the picture that is shown"
+    assert f", {100 * best:.1f} %." in view.inner_text(".comparison"), (
+        "the original is the picture that is shown"
+    )
     view.close()
