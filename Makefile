@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check slow bench fifty clean
+.PHONY: demo test check slow bench browser fifty clean
 
 demo: $(VENV)/installed
 	$(BIN)/vitruvius
@@ -22,9 +22,19 @@ check: $(VENV)/checked
 slow: $(VENV)/slowed
 	$(BIN)/python -m pytest -m slow
 
+# What the tests of the pages need: Debian's Chromium, a driver for it, and axe-core, which judges accessibility.
+browser: $(VENV)/tested
+	@command -v chromium >/dev/null || apt-get install --yes chromium || \
+		{ echo "install Chromium first: sudo apt-get install chromium"; exit 1; }
+	$(BIN)/pip install --quiet --editable '.[test,browser]'
+	@command -v npm >/dev/null || echo "without npm the pages are not judged by axe-core: sudo apt-get install npm"
+	! command -v npm >/dev/null || npm install --prefix tests/web/axe-core --silent --no-audit --no-fund
+	$(BIN)/python -m pytest -q tests/web
+
 bench: $(VENV)/slowed
 	$(BIN)/python -m benchmarks.attention
 	$(BIN)/python -m benchmarks.rank
+	$(BIN)/python -m benchmarks.prices
 	$(BIN)/pip install --quiet --no-deps vit-pytorch einops
 	$(BIN)/python -m benchmarks.train_step
 	$(BIN)/python -m benchmarks.inference

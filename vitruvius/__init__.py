@@ -8,6 +8,7 @@ What the command line prints as an error is raised as a `vitruvius.core.errors.V
 
 from collections import deque
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Arch",
     "ViT",
+    "check",
     "cost",
+    "data",
+    "evaluate",
     "explain",
     "export",
     "measure",
@@ -28,6 +32,8 @@ __all__ = [
     "pretrain",
     "probe",
     "rank",
+    "search",
+    "serve",
     "stream",
     "train",
     "watch",
@@ -46,9 +52,19 @@ def rank(**options: Any) -> "Result":
     return _result("rank", **options)
 
 
+def search(**options: Any) -> "Result":
+    """Search the best network within a budget: `search(data="mnist", max_params=100_000, trainings=20)`."""
+    return _result("search", **options)
+
+
 def pretrain(**options: Any) -> "Result":
     """Pretrain without labels: `pretrain(data="mnist", model="vit", epochs=20)`."""
     return _result("pretrain", **options)
+
+
+def data(data: str, **options: Any) -> "Result":
+    """Show what a data set holds: `data("photos")`."""
+    return _result("data", data, **options)
 
 
 def probe(source: str, **options: Any) -> "Result":
@@ -61,6 +77,11 @@ def predict(run: str, *images: str, **options: Any) -> "Result":
     return _result("predict", run, *images, **options)
 
 
+def evaluate(run: str, data: str = "", **options: Any) -> "Result":
+    """Evaluate a trained run on other data: `evaluate("small", "photos")`."""
+    return _result("evaluate", run, data, **options)
+
+
 def export(run: str, **options: Any) -> "Result":
     """Write a trained run for other programs: `export("small", format="onnx", out="small-onnx")`."""
     return _result("export", run, **options)
@@ -71,16 +92,33 @@ def measure(*networks: str, **options: Any) -> "Result":
     return _result("measure", *networks, **options)
 
 
+@contextmanager
+def serve(**options: Any) -> Iterator[str]:
+    """Serve the pages while the context lasts: `with serve(runs="runs", port=0) as address: ...`."""
+    from pathlib import Path
+
+    from vitruvius.core import arguments
+    from vitruvius.verbs.serve import Config
+    from vitruvius.web import server
+
+    config, flags = arguments.from_call(Config, (), options)
+    assert isinstance(config, Config)
+    listener = server.open_port(config.host, config.port)
+    with server.serving(listener, config.host, Path(flags.runs)) as door:
+        yield door.address
+
+
 def explain(lesson: str, **question: Any) -> "Result":
     """Work a lesson with your own numbers and prove the result: `explain("attention_cost", tokens=17)`."""
+    return _result("explain", lesson, set=_settings(question))
+
+
+def check(lesson: str, answers: dict[str, Any], hint: int = 0, **question: Any) -> "Result":
+    """Check values that you worked out: `check("attention", {"scores": [2, 5, 5]}, hint=1)`."""
     import json
 
-    def plain(value: Any) -> Any:  # of arrays, tensors and fractions
-        return value.tolist() if hasattr(value, "tolist") else str(value)
-
-    return _result(
-        "explain", lesson, set=[f"{key}={json.dumps(question[key], default=plain)}" for key in question]
-    )
+    written = json.dumps(answers, default=_plain)
+    return _result("explain", lesson, check=written, hint=hint, set=_settings(question))
 
 
 def stream(verb: str, *positionals: str, **options: Any) -> "Iterator[Record]":
@@ -97,6 +135,17 @@ def stream(verb: str, *positionals: str, **options: Any) -> "Iterator[Record]":
     folder, _, name = f"verbs/{verb.replace(' ', '/')}".rpartition("/")
     module: Any = plugins.module(folder, name)
     return module.run(*arguments.from_call(module.Config, positionals, options))
+
+
+def _plain(value: Any) -> Any:
+    """An array, a tensor or a fraction as JSON holds it."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+def _settings(question: dict[str, Any]) -> list[str]:
+    import json
+
+    return [f"{key}={json.dumps(value, default=_plain)}" for key, value in question.items()]
 
 
 def _result(verb: str, *positionals: str, **options: Any) -> Any:

@@ -112,7 +112,7 @@ def test_a_book_has_a_table_of_contents_and_no_id_twice(blocks: list[Block]) -> 
 
 def test_a_formula_may_break_at_quads_and_before_relations() -> None:
     page = html.page("", [Formula(latex=r"a = b = c, \quad f(x = 1)")])
-    written = page[page.index('<div class="formula">') :]
+    written = page[page.index('<div class="formula" tabindex="0">') :]
     assert written.count("<span>") == 2
     assert written.count("<math") == 4
     assert written.count("<wbr>") == 2

@@ -20,7 +20,7 @@ def _empty_svg(figure: Figure, prefix: str = "") -> str:
     return "<svg></svg>"
 
 
-@pytest.fixture(scope="package", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def _without_drawing() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(figures, "write_png", _write_nothing)

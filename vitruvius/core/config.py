@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
-from vitruvius.core.errors import UserError, unknown
+from vitruvius.core.errors import BadFields, UserError, unknown
 
 
 class Strict(BaseModel):
@@ -27,7 +27,7 @@ class Strict(BaseModel):
         try:
             super().__init__(**fields)
         except ValidationError as error:
-            raise UserError(_sentence(type(self).__name__, type(self).model_fields, error)) from None
+            raise BadFields(_faults(type(self).__name__, type(self).model_fields, error)) from None
 
 
 class Part(Strict):
@@ -146,25 +146,25 @@ def checked_flags(given: Mapping[str, Any]) -> Flags:
     try:
         return TypeAdapter(Flags).validate_python(given)
     except ValidationError as error:
-        raise UserError(_sentence(Flags.__name__, Flags.__annotations__, error)) from None
+        raise BadFields(_faults(Flags.__name__, Flags.__annotations__, error)) from None
 
 
-def _sentence(name: str, fields: Mapping[str, Any], error: ValidationError) -> str:
-    """Say all faults of one validation in a sentence each, joined by semicolons."""
-    sentences: dict[str, None] = {}  # an ordered set: a union type reports one fault several times
+def _faults(name: str, fields: Mapping[str, Any], error: ValidationError) -> list[tuple[str, str]]:
+    """Say each fault of one validation in a sentence, with the field that it is about."""
+    found: dict[tuple[str, str], None] = {}  # an ordered set: a union type reports one fault several times
     for fault in error.errors():
         path = [str(key) for key in fault["loc"] if str(key) in fields or isinstance(key, int)]
-        field = ".".join(path) or name.lower()
+        field, first = ".".join(path) or name.lower(), path[0] if path else ""
         if fault["type"] == "extra_forbidden":
             raise unknown(f"field in {name}", str(fault["loc"][-1]), fields)
         if fault["type"] == "value_error":
             message = str(fault["ctx"]["error"])
-            sentences[f"{field}: {message}" if path else message] = None
+            found[first, f"{field}: {message}" if path else message] = None
         elif fault["type"] == "missing":
-            sentences[f"{fault['loc'][-1]} is missing"] = None
+            found[str(fault["loc"][-1]), f"{fault['loc'][-1]} is missing"] = None
         else:
             what = _WORDS.get(fault["type"], fault["msg"].lower().replace("input should be", "must be"))
             given = repr(fault["input"])
             brief = given if len(given) <= 60 else f"{given[:57]}..."
-            sentences[f"{field} {what}, got {brief}"] = None
-    return "; ".join(sentences)
+            found[first, f"{field} {what}, got {brief}"] = None
+    return list(found)

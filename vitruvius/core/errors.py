@@ -1,7 +1,7 @@
 """Errors whose messages name the thing, what was given and what is possible."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 class VitruviusError(Exception):
@@ -14,6 +14,14 @@ class UserError(VitruviusError):
     """Bad input or usage: nothing was done."""
 
     exit_code = 2
+
+
+class BadFields(UserError):
+    """Fields of a model that cannot be taken: `faults` pairs each with its sentence, "" for the whole."""
+
+    def __init__(self, faults: Sequence[tuple[str, str]]) -> None:
+        super().__init__("; ".join(sentence for _, sentence in faults))
+        self.faults = tuple(faults)
 
 
 class WorkFailed(VitruviusError):

@@ -1,9 +1,14 @@
 """All run folders with what they hold: verb, data, best value, date, size."""
 
-from collections.abc import Sequence
+import os
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from vitruvius.core import files
 from vitruvius.core.blocks import Table
@@ -13,6 +18,13 @@ from vitruvius.core.errors import UserError
 BEST = ("test_accuracy", "val_accuracy", "test_loss")
 """The fields of a result that say how good it is, the first one found is shown."""
 MIB = 2**20
+
+
+class Holder(Strict):
+    """The process that holds the lock of a run folder, the file .holder."""
+
+    pid: Annotated[int, Field(ge=1, lt=2**31)]
+    host: str
 
 
 class Run(Strict):
@@ -25,8 +37,10 @@ class Run(Strict):
     best: float | None
     measure: str | None
     """What `best` is: a field of the result."""
+    seconds: float | None = None
+    """How long it took, if its result says so."""
     state: str
-    """finished, unfinished, or why it cannot be read."""
+    """finished, running, unfinished, or why it cannot be read."""
     date: str
     """When its folder was last written to."""
     bytes: int
@@ -34,8 +48,9 @@ class Run(Strict):
 
 def find(root: Path) -> tuple[Run, ...]:
     """Return all runs below a folder, the newest first; a damaged one is listed with its fault."""
-    found = [_run(path.parent) for path in root.glob("*/*/config.json")]
-    return tuple(sorted(found, key=lambda run: (run.date, run.verb, run.name), reverse=True))
+    found = (read(path.parent) for path in root.glob("*/*/config.json"))
+    known = (run for run in found if run is not None)
+    return tuple(sorted(known, key=lambda run: (run.date, run.verb, run.name), reverse=True))
 
 
 def table(runs: Sequence[Run]) -> Table:
@@ -48,9 +63,12 @@ def table(runs: Sequence[Run]) -> Table:
     return Table(title="runs", columns=columns, rows=rows, note="" if rows else "there are none")
 
 
-def _run(folder: Path) -> Run:
+def read(folder: Path) -> Run | None:
+    """Return one run; None if its folder has vanished."""
     known = {"verb": folder.parent.name, "name": folder.name, "folder": str(folder)}
-    parts = [path.stat() for path in folder.rglob("*") if path.is_file()]
+    parts = list(_parts(folder))
+    if not parts:
+        return None
     newest = max(part.st_mtime for part in parts)
     known["date"] = datetime.fromtimestamp(newest).isoformat(" ", "seconds")
     size = sum(part.st_size for part in parts)
@@ -66,9 +84,36 @@ def _run(folder: Path) -> Run:
         data=data if isinstance(data, str) else None,
         best=value,
         measure=measure,
-        state="unfinished" if result is None else "finished",
+        seconds=_number((result or {}).get("seconds")),
+        state="running" if is_running(folder) else "unfinished" if result is None else "finished",
         bytes=size,
     )
+
+
+def is_running(folder: Path) -> bool:
+    """Return whether a process works on a run: the one that its lock names, if it lives or is elsewhere."""
+    try:
+        holder = files.read_as(folder / ".holder", Holder)
+    except UserError:
+        return False
+    if holder.host != socket.gethostname() or os.name == "nt":
+        return True
+    try:
+        os.kill(holder.pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it is another user's
+        return True
+    return True
+
+
+def _parts(folder: Path) -> Iterator[os.stat_result]:
+    """The files of a run; those that are replaced or removed at this moment are left out."""
+    with suppress(OSError):
+        for path in folder.rglob("*"):
+            with suppress(OSError):
+                if path.is_file():
+                    yield path.stat()
 
 
 def _fields(path: Path) -> dict[str, Any]:
@@ -80,7 +125,11 @@ def _fields(path: Path) -> dict[str, Any]:
 
 def _best(result: dict[str, Any]) -> tuple[float | None, str | None]:
     for name in BEST:
-        value = result.get(name)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return float(value), name
+        value = _number(result.get(name))
+        if value is not None:
+            return value, name
     return None, None
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

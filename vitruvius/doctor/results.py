@@ -18,6 +18,13 @@ class Skipped(config.Strict):
     why: str
 
 
+class Quoted(records.Record):
+    """The source line that a finding names, between its neighbours, as it was when the script ran."""
+
+    where: str
+    source: str
+
+
 class MicroBatches(config.Strict):
     """A batch as `steps` micro-batches of `batch` rows: how far it is from the whole."""
 

@@ -8,6 +8,7 @@ from vitruvius.render import plots
 
 GREY = "#7d8590"  # readable on a light and on a dark page
 CLEAR = "rgba(0,0,0,0)"
+FEW_TICKS = 12  # whole numbers up to which each has its tick
 DASHES = {"solid": "solid", "dashed": "dash", "dashdot": "dashdot", "dotted": "dot"}
 
 
@@ -22,27 +23,44 @@ def element(figure: Lines | Scatter, name: str) -> str:
     """A figure as an interactive HTML element with that id."""
     from plotly import graph_objects, io
 
+    shown = graph_objects.Figure(**drawing(figure))
+    settings = {"displaylogo": False, "responsive": True}
+    return str(io.to_html(shown, include_plotlyjs=False, full_html=False, div_id=name, config=settings))
+
+
+def drawing(figure: Lines | Scatter) -> dict[str, Any]:
+    """What plotly's script needs to draw a figure: its data and its layout, as JSON holds them."""
     plot = plots.describe(figure)
     layout = {
         "title": {"text": plot.title, "x": 0.01},
         "xaxis": _axis(plot.x),
-        "yaxis": _axis(plot.y),
+        "yaxis": _axis(plot.y) | _range(figure),
         "font": {"color": GREY, "family": "system-ui, sans-serif"},
         "paper_bgcolor": CLEAR,
         "plot_bgcolor": CLEAR,
         "margin": {"l": 70, "r": 20, "t": 50, "b": 60},
         "modebar": {"bgcolor": CLEAR, "color": GREY},
     }
-    traces = [trace for layer in plot.layers for trace in _traces(layer)]
-    shown = graph_objects.Figure(data=traces, layout=layout)
-    settings = {"displaylogo": False, "responsive": True}
-    return str(io.to_html(shown, include_plotlyjs=False, full_html=False, div_id=name, config=settings))
+    return {"data": [trace for layer in plot.layers for trace in _traces(layer)], "layout": layout}
+
+
+def _range(figure: Lines | Scatter) -> dict[str, Any]:
+    shown = figure.y_range if isinstance(figure, Lines) else None
+    return {} if shown is None else {"range": list(shown)}
 
 
 def _axis(axis: plots.Axis) -> dict[str, Any]:
     look = {"gridcolor": "rgba(125,133,144,0.3)", "zeroline": False, "linecolor": GREY}
     scale = {"type": "log"} if axis.log else {}
-    return {"title": axis.label, "exponentformat": "power", **look, **scale}
+    ticks = {"dtick": 1} if axis.whole and axis.span <= FEW_TICKS and not axis.log else {}
+    return {"title": {"text": axis.label}, "exponentformat": "power", **look, **scale, **ticks}
+
+
+def _bars(layer: plots.Layer) -> dict[str, Any]:
+    """The intervals around points, as distances from them."""
+    above = [high - y for high, y in zip(layer.high, layer.y, strict=True)]
+    below = [y - low for low, y in zip(layer.low, layer.y, strict=True)]
+    return {"type": "data", "symmetric": False, "array": above, "arrayminus": below, "thickness": 1.2}
 
 
 def _traces(layer: plots.Layer) -> Iterator[dict[str, Any]]:
@@ -50,7 +68,8 @@ def _traces(layer: plots.Layer) -> Iterator[dict[str, Any]]:
     trace = {"type": "scatter", "name": layer.name, "x": list(layer.x), "y": list(layer.y)}
     if not layer.dash:
         marker = {"size": 9, "color": layer.colour, "line": {"width": 1, "color": "white"}}
-        yield {**trace, "mode": "markers", "text": list(layer.point_names), "marker": marker}
+        bars = {"error_y": _bars(layer)} if layer.low else {}
+        yield {**trace, "mode": "markers", "text": list(layer.point_names), "marker": marker, **bars}
         return
     if layer.low:
         around = {"x": [*layer.x, *reversed(layer.x)], "y": [*layer.high, *reversed(layer.low)]}

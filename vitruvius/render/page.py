@@ -47,6 +47,11 @@ def fragment(blocks: Iterable[Block]) -> str:
     return _rendered("fragment.html", elements=list(_elements(shown, prefix)))
 
 
+def inner(blocks: Iterable[Block], prefix: str = "", heading: str = "h2") -> str:
+    """Blocks as HTML without a style or a page around them; the ids of figures begin with `prefix`."""
+    return _rendered("inner.html", elements=list(_elements(blocks, prefix)), heading=heading)
+
+
 @cache
 def _templates() -> "Environment":
     from jinja2 import Environment, PackageLoader

@@ -21,6 +21,7 @@ class Axis:
     label: str
     log: bool
     whole: bool  # all values are whole numbers, such as epochs: no tick stands between them
+    span: float = 0.0  # from the smallest value to the largest
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,8 @@ class Plot:
 def describe(figure: Lines | Scatter) -> Plot:
     """Choose colours, dashes and scales; zeros and negative values are left out of a logarithmic axis."""
     if isinstance(figure, Scatter):
-        layers = [Layer(figure.x, figure.y, COLOURS[0], point_names=figure.names)]
+        bars = (figure.low, figure.high) if figure.low and figure.high else ((), ())
+        layers = [Layer(figure.x, figure.y, COLOURS[0], "", *bars, point_names=figure.names)]
     else:
         looks = zip(cycle(COLOURS), (dash for dash in cycle(DASHES) for _ in COLOURS), strict=False)
         layers = [_curve(series, *look) for series, look in zip(figure.series, looks, strict=False)]
@@ -62,7 +64,8 @@ def describe(figure: Lines | Scatter) -> Plot:
 
 def _axis(label: str, log: bool, values: list[float]) -> Axis:
     whole = all(float(value).is_integer() for value in values)
-    return Axis(label, log and any(value > 0 for value in values), whole)
+    span = max(values, default=0.0) - min(values, default=0.0)
+    return Axis(label, log and any(value > 0 for value in values), whole, span)
 
 
 def _curve(series: Series, colour: str, dash: str) -> Layer:

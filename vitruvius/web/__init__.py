@@ -1,1 +1,1 @@
-"""Networks in a browser: the viewer, its file of weights and the page that can be mailed."""
+"""The local web application behind `serve`: pages over lessons, run folders and networks; it only reads."""

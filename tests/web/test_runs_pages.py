@@ -1,0 +1,207 @@
+"""Runs as pages: table, reports, live streams, comparisons; broken and vanishing runs are a sentence."""
+
+import os
+import shutil
+import socket
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.web import visitor
+from tests.web.visitor import HOSTILE, Visitor, epoch, events, identity
+from vitruvius.core import files
+from vitruvius.core.runs import RunFolder
+from vitruvius.pretraining.results import Point, Points
+from vitruvius.web import live
+from vitruvius.web.pages import compare
+
+
+def hold(folder: Path) -> None:
+    """Mark a run as being written by this process."""
+    files.write_json(folder / ".holder", {"pid": os.getpid(), "host": socket.gethostname()})
+
+
+def test_the_table_has_every_run_with_its_result(site: Visitor) -> None:
+    text = site.ask("/runs").text
+    for words in ("75.00% test accuracy", "1 bug; 1 of 1 checks could be made", "first of 3 by snip", "6 s"):
+        assert words in text
+    assert "75.00% test accuracy" in site.ask("/").text
+
+
+def test_a_training_is_shown_with_curves_confusion_and_settings(site: Visitor) -> None:
+    text = site.ask(f"/runs/{identity('train', 'first')}").text
+    assert text.count('class="plot"') == 2
+    assert "true and predicted class" in text
+    assert "75.00%" in text
+    assert "noise:1x8x8" in text
+    assert f"/look?run={identity('train', 'first')}" in text
+
+
+def test_a_ranking_has_every_score_and_a_scatter_for_each(site: Visitor) -> None:
+    text = site.ask(f"/runs/{identity('rank', 'three')}").text
+    assert text.count('class="one-score"') == 2
+    assert text.count('data-value="30.0"') == 1
+    assert "mid" in text
+
+
+def test_a_diagnosis_shows_the_source_line_as_it_was(site: Visitor) -> None:
+    text = site.ask(f"/runs/{identity('doctor', 'sick')}").text
+    assert '<span class="guilty">  &gt;    7 | optimiser.step()</span>' in text
+    assert "train.py:7" in text
+    assert HOSTILE not in text
+
+
+def test_trainings_are_compared_by_what_differs(site: Visitor) -> None:
+    first, second = identity("train", "first"), identity("train", "second")
+    text = site.ask(f"/compare?run={first}&run={second}").text
+    assert "first is ahead with 75.00% test accuracy, 25.00 points before second." in text
+    assert text.count('class="plot"') == 4
+    assert "<td>lr</td>" in text
+    assert "<td>epochs</td>" not in text
+    assert text.count('<svg role="img"') == 2
+    assert site.ask(f"/compare?run={first}").status == 400
+    assert site.ask(f"/compare?run={first}&run={identity('rank', 'three')}").status == 400
+    assert site.ask(f"/compare?run={first}&run=nothing").status == 404
+
+
+def test_a_comparison_says_who_is_first() -> None:
+    def result(test: float | None, val: float | None) -> Any:
+        return type("R", (), {"test_accuracy": test, "val_accuracy": val})
+
+    same = {"a": result(0.5, 0.1), "b": result(0.5, 0.9)}
+    assert compare.verdict(same) == "a and b have the same test accuracy, 50.00%."
+    untested = {"a": result(0.5, 0.1), "b": result(None, 0.9)}
+    assert compare.verdict(untested).startswith("b is ahead with 90.00% validation accuracy, 80.00 points")
+    assert "can be compared" in compare.verdict({"a": result(0.5, 0.1), "b": None})
+
+
+def test_a_run_that_goes_on_is_followed_to_its_end(tmp_path: Path, site: Visitor) -> None:
+    """Curves grow with the records; a line that is being written is left alone; the end closes the stream."""
+    folder = visitor.training(site.runs, "alive", None)
+    hold(folder)
+    address = f"/runs/{identity('train', 'alive')}"
+    assert 'data-state="running"' in site.ask(address).text
+    assert "training now" in site.ask("/runs").text
+    received: list[str] = []
+    reader = threading.Thread(target=lambda: received.append(site.ask(f"{address}/events").text))
+    reader.start()
+    run = RunFolder(folder, False)
+    with open(folder / "records.jsonl", "a") as file:
+        file.write('{"kind": "epoch", "torn')
+    torn = (folder / "records.jsonl").read_bytes()
+    _wait_for(lambda: site.ask(address).status == 200)
+    assert (folder / "records.jsonl").read_bytes() == torn
+    (folder / "records.jsonl").write_bytes(torn[: torn.rindex(b"\n") + 1])
+    run.keep(epoch(2))
+    _wait_for(lambda: "Epoch 2 of 3" in site.ask(address).text)
+    (folder / ".holder").unlink()
+    reader.join(60)
+    found = events(received[0])
+    assert {name for name, _ in found} == {"state"}
+    last = found[-1][1]
+    assert (last["state"], last["done"], last["total"]) == ("unfinished", 2, 3)
+    assert "vitruvius train --resume alive goes on" in last["sentence"]
+    assert [trace["x"] for trace in last["plots"][0]["data"]] == [[1, 2], [1, 2]]
+
+
+def test_the_time_left_is_that_of_the_epochs_so_far(tmp_path: Path) -> None:
+    folder = visitor.training(tmp_path, "alive", None)
+    hold(folder)
+    state = live.snapshot(folder)
+    assert state["seconds_left"] == 2 * 2.0
+    assert state["sentence"] == "Epoch 1 of 3 · about 4 seconds left"
+    files.write_json(folder / ".holder", {"pid": 2**22 + 1, "host": socket.gethostname()})  # no such process
+    assert live.snapshot(folder)["state"] == "unfinished"
+
+
+def test_a_pretraining_grows_too(tmp_path: Path) -> None:
+    folder = tmp_path / "pretrain" / "auto"
+    folder.mkdir(parents=True)
+    files.write_json(folder / "config.json", {"data": "mnist", "epochs": 4})
+    for number in (0, 1, 2):
+        point = Point(
+            objective="denoise", latent=2, repeat=0, val_loss=1.0, accuracy=0.5, train_losses=(1.0,)
+        )
+        RunFolder(folder, False).keep(Points(epoch=number, points=(point,)))
+    hold(folder)
+    state = live.snapshot(folder)
+    assert (state["done"], state["total"], len(state["plots"])) == (2, 4, 2)
+
+
+def test_a_run_that_vanishes_while_it_is_shown_is_a_sentence(site: Visitor) -> None:
+    folder = visitor.training(site.runs, "gone", None)
+    hold(folder)
+    address = f"/runs/{identity('train', 'gone')}"
+    received: list[str] = []
+    reader = threading.Thread(target=lambda: received.append(site.ask(f"{address}/events").text))
+    reader.start()
+    _wait_for(lambda: site.ask(address).status == 200)
+    shutil.rmtree(folder)
+    reader.join(60)
+    assert [name for name, _ in events(received[0])][-1] == "gone"
+    for path in (address, f"{address}/report", f"{address}/events", f"/look?run={identity('train', 'gone')}"):
+        answer = site.ask(path)
+        assert answer.status in (200, 404)  # a stream has begun before it looks
+        assert "Traceback" not in answer.text
+    assert "removed" in site.ask(address).text
+
+
+@pytest.mark.parametrize("file", ["config.json", "result.json", "records.jsonl", "test.json", "model.json"])
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[1]", b'{"epochs": "x"}', b"\xff\xfe", b"null", b"{}\n{}\n"]
+)
+def test_a_broken_run_is_shown_with_a_sentence(
+    file: str, content: bytes, tmp_path: Path, site: Visitor
+) -> None:
+    folder = visitor.training(site.runs, "broken")
+    try:
+        (folder / file).write_bytes(content)
+        id = identity("train", "broken")
+        for path in ("/", "/runs", f"/runs/{id}", f"/look?run={id}"):
+            assert site.ask(path).status == 200, path
+        both = site.ask(f"/compare?run={id}&run={identity('train', 'first')}")
+        assert both.status in (200, 400)
+        assert site.ask(f"/look/{id}/description").status in (200, 400)
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_an_unknown_verb_shows_its_report(site: Visitor) -> None:
+    folder = site.runs / "divine" / "omens"
+    folder.mkdir(parents=True, exist_ok=True)
+    files.write_json(folder / "config.json", {"data": "entrails"})
+    files.write_json(folder / "result.json", {"omen": "good"})
+    (folder / "report.html").write_text("<h1>Good</h1>")
+    text = site.ask(f"/runs/{identity('divine', 'omens')}").text
+    assert '<iframe class="report"' in text
+    assert 'sandbox="allow-scripts"' in text
+    shutil.rmtree(folder.parent)
+
+
+def test_pictures_are_sent_by_id(site: Visitor) -> None:
+    folder = visitor.diagnosis(site.runs, "pictured")
+    (folder / "a b.png").write_bytes(b"\x89PNG")
+    text = site.ask(f"/runs/{identity('doctor', 'pictured')}").text
+    address = text.split('<figure><img src="')[1].partition('"')[0]
+    answer = site.ask(address)
+    assert (answer.body, answer.headers["content-type"]) == (b"\x89PNG", "image/png")
+    shutil.rmtree(folder)
+    assert site.ask(address).status == 404
+
+
+def test_no_runs_at_all_are_said(tmp_path: Path) -> None:
+    from vitruvius.web import server
+
+    with server.serving(server.open_port("127.0.0.1", 0), "127.0.0.1", tmp_path / "none") as door:
+        alone = Visitor(door, tmp_path)
+        assert "There are none yet" in alone.ask("/").text
+        assert "There are none in" in alone.ask("/runs").text
+
+
+def _wait_for(condition: Any) -> None:
+    for _ in range(600):
+        if condition():
+            return
+    raise AssertionError("it did not come about")

@@ -1,0 +1,57 @@
+"""What came out of a run, in a few words: the last column of the table of runs."""
+
+from vitruvius.core import records
+from vitruvius.core.blocks import Text
+from vitruvius.doctor.results import Result as Diagnosis
+from vitruvius.pretraining.results import ProbeResult
+from vitruvius.pretraining.results import Result as Pretrained
+from vitruvius.ranking.results import STRUCTURAL
+from vitruvius.ranking.results import Result as Ranked
+from vitruvius.training.results import Result as Trained
+
+LONGEST = 120
+
+
+def headline(result: records.Result) -> str:
+    """Say a result in a few words; of a type without a rule here, the first line that it shows."""
+    if isinstance(result, Trained):
+        return _trained(result)
+    if isinstance(result, Ranked):
+        return _ranked(result)
+    if isinstance(result, Pretrained):
+        return _pretrained(result)
+    if isinstance(result, ProbeResult) and result.rows:
+        best = max(result.rows, key=lambda row: row.mean)
+        return f"{best.mean:.2%} probe accuracy with {best.features}"
+    if isinstance(result, Diagnosis):
+        return result.verdict if result.findings else f"nothing found by {len(result.checked)} checks"
+    predictions = getattr(result, "predictions", None)  # of `predict`, whose type the verb holds
+    if predictions is not None:
+        return f"{len(predictions)} {'image' if len(predictions) == 1 else 'images'}"
+    texts = (block.text for block in result.view() if isinstance(block, Text))
+    return next(texts, "").partition("\n")[0][:LONGEST]
+
+
+def _trained(result: Trained) -> str:
+    if result.test_accuracy is not None:
+        return f"{result.test_accuracy:.2%} test accuracy"
+    if result.val_accuracy is not None:
+        return f"{result.val_accuracy:.2%} validation accuracy"
+    return "not tested"
+
+
+def _ranked(result: Ranked) -> str:
+    asked = [proxy for proxy in result.proxies if proxy not in STRUCTURAL] or result.proxies
+    best = result.best.get(asked[0], ())
+    if not best:
+        return f"{len(result.archs)} networks"
+    others = f" and {len(best) - 1} more" if len(best) > 1 else ""
+    return f"{best[0]}{others} first of {len(result.archs)} by {asked[0]}"
+
+
+def _pretrained(result: Pretrained) -> str:
+    probed = [row.accuracy for row in result.outcomes if row.accuracy is not None]
+    losses = [row.val_loss for row in result.outcomes if row.val_loss is not None]
+    said = [f"{max(probed):.2%} probe accuracy"] if probed else []
+    said += [f"validation loss {min(losses):.4g}"] if losses else []
+    return ", ".join(said)

@@ -1,0 +1,154 @@
+"""Lessons: the list by subject, and each one worked with the numbers in its address.
+
+A number that is changed is computed and proved again by the lesson itself; what cannot be taken is said
+beside its field. The address holds the numbers, so that a link to a computation can be mailed.
+"""
+
+import io
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from vitruvius import lessons
+from vitruvius.core import plugins
+from vitruvius.core.errors import UserError, unknown
+from vitruvius.teaching import report, work
+from vitruvius.teaching.results import Worked
+from vitruvius.web import markup
+from vitruvius.web.form import Field, Form, form
+from vitruvius.web.site import Site, get, sends
+
+FORMATS = {
+    "html": "text/html",
+    "latex": "application/x-tex",
+    "markdown": "text/markdown",
+    "json": "application/json",
+}
+
+
+def index(site: Site, request: Request) -> Response:
+    """List the lessons by subject; `?search=` keeps those whose name or summary has all the words."""
+    asked = request.query_params.get("search", "")
+    words = asked.lower().replace("_", " ").split()
+    subjects = {
+        subject: [
+            entry
+            for entry in entries
+            if all(
+                word in f"{entry.name} {entry.summary} {subject}".lower().replace("_", " ") for word in words
+            )
+        ]
+        for subject, entries in work.listing().subjects.items()
+    }
+    return markup.page("lessons.html", "Lessons", "lessons", subjects=subjects, asked=asked)
+
+
+def lesson(site: Site, request: Request) -> Response:
+    """Show a lesson worked with the numbers in the address, and the form that changes them."""
+    name = _known(request.path_params["name"])
+    filled = form(lessons.get(name).Question, _sent(request))
+    worked, refusal = None, filled.refusal
+    if filled.question is not None:
+        try:
+            worked = _worked(name, filled.question)
+        except UserError as error:
+            refusal = str(error)
+    return markup.page(
+        "lesson.html",
+        _title(name),
+        "lessons",
+        name=name,
+        summary=plugins.members("lessons")[name].summary,
+        subject=report.subject(name),
+        form=filled,
+        refusal=refusal,
+        refused=refusal or any(field.refusal for field in filled.fields),
+        worked=_shown(worked) if worked else None,
+        changed=urlencode(_changed(filled)),
+        formats=FORMATS,
+    )
+
+
+def download(site: Site, request: Request) -> Response:
+    """Send a worked lesson as one document, or as a zip of the document and its pictures."""
+    name, format = _known(request.path_params["name"]), request.path_params["format"]
+    if format not in FORMATS:
+        raise HTTPException(404, f"There is no format '{format}': choose {', '.join(FORMATS)}.")
+    filled = form(lessons.get(name).Question, _sent(request))
+    if filled.question is None:
+        said = [*(field.refusal for field in filled.fields), filled.refusal]
+        raise UserError("; ".join(filter(None, said)))
+    worked = _worked(name, filled.question)
+    if format in ("html", "json"):
+        return sends(
+            report.document(worked, format, name), FORMATS[format], f"{name}{report.ENDINGS[format]}"
+        )
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / f"{name}{report.ENDINGS[format]}"
+        report.write(worked, format, name, path)
+        written = sorted(Path(folder).iterdir())
+        if len(written) == 1:
+            return sends(path.read_bytes(), FORMATS[format], path.name)
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            for one in written:
+                archive.write(one, one.name)
+    return sends(packed.getvalue(), "application/zip", f"{name}.zip")
+
+
+def _known(name: str) -> str:
+    if name not in (known := plugins.members("lessons")):
+        raise HTTPException(404, f"There is {unknown('lesson', name, known)}")
+    return name
+
+
+def _sent(request: Request) -> Mapping[str, str]:
+    return {name: text for name, text in request.query_params.items() if name != "token"}
+
+
+def _worked(name: str, question: lessons.Question) -> Worked:
+    *_, worked = work.work(name, question.model_dump())
+    assert isinstance(worked, Worked)
+    return worked
+
+
+def _shown(worked: Worked) -> dict[str, Any]:
+    """A worked lesson in the order of the page: verdict and answer, steps, proofs."""
+    steps = [
+        markup.blocks(report.step_blocks(number, step), f"s{number}-")
+        for number, step in enumerate(worked.steps, 1)
+    ]
+    _, *answer = report.answer_blocks(worked.answer, worked.steps)  # the page has its own heading
+    passed = sum(proof.passed for proof in worked.checks)
+    return {
+        "verdict": f"{passed} of {len(worked.checks)} proofs hold",
+        "proved": passed == len(worked.checks),
+        "answer": markup.blocks(answer, "a-", "h3"),
+        "steps": steps,
+        "proofs": markup.blocks([block for proof in worked.checks for block in proof.view()], "p-"),
+    }
+
+
+def _changed(filled: Form) -> list[tuple[str, str]]:
+    def is_changed(field: Field) -> bool:
+        return field.text != field.default
+
+    return [(field.name, field.text) for field in filled.fields if is_changed(field)]
+
+
+def _title(name: str) -> str:
+    return name.replace("_", " ").capitalize()
+
+
+ROUTES = (
+    get("/lessons", index),
+    get("/lessons/{name}", lesson),
+    get("/lessons/{name}/download/{format}", download),
+)

@@ -1,0 +1,125 @@
+"""What the page of a finished run shows, as blocks: the verdict first, then the picture, then the tables."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from vitruvius.core import files, records
+from vitruvius.core.blocks import Block, Heatmap, Table, Text
+from vitruvius.core.errors import UserError
+from vitruvius.doctor.results import Quoted
+from vitruvius.doctor.results import Result as Diagnosis
+from vitruvius.ranking import report as ranking_report
+from vitruvius.ranking.results import Result as Ranked
+from vitruvius.ranking.results import evaluations, remarks, verdicts
+from vitruvius.training import card
+from vitruvius.training.results import Readings
+from vitruvius.training.results import Result as Trained
+from vitruvius.web import library, live, markup
+
+
+def plain(folder: Path, result: records.Result) -> list[Block]:
+    """What the result itself shows."""
+    return list(result.view())
+
+
+def training(folder: Path, result: Trained) -> list[Block]:
+    """Curves, confusion matrix, findings of the doctor and facts of a training."""
+    blocks: list[Block] = [Text(text=result.about_test, style="note")]
+    blocks += live.figures(folder, list(library.lines(folder)))
+    matrix = confusion(folder)
+    blocks += [matrix] if matrix else []
+    found = [(f.severity, f.bug, f.where, f.evidence, f.fix) for f in result.findings]
+    if found:
+        columns = ("severity", "bug", "where", "evidence", "fix")
+        blocks.append(Table(title="Findings of the doctor", columns=columns, rows=tuple(found)))
+    return [*blocks, Text(text="Result", style="title"), facts(result)]
+
+
+def pretraining(folder: Path, result: records.Result) -> list[Block]:
+    """Curves and tables of a pretraining; its reconstructions are among the pictures."""
+    return [*live.figures(folder, list(library.lines(folder))), *result.view()]
+
+
+def confusion(folder: Path) -> Heatmap | None:
+    """How often test images of each class were classified as which, by the newest reading."""
+    path = folder / "test.json"
+    if not files.is_regular(path):
+        return None
+    readings = files.read_as(path, Readings).readings
+    if not readings:
+        return None
+    counts = readings[-1].score.confusion
+    return card.confusion(_classes(folder, len(counts)), counts)
+
+
+def facts(result: records.Result) -> Table:
+    """The fields of a result that are one value each."""
+    fields = result.model_dump(mode="json")
+    rows = []
+    for name, value in fields.items():
+        if not isinstance(value, list | dict):
+            is_share = name.endswith("accuracy") and isinstance(value, float)
+            rows.append((name.replace("_", " "), f"{value:.2%}" if is_share else cell(value)))
+    return Table(columns=("result", ""), rows=tuple(rows))
+
+
+def settings(config: Mapping[str, Any]) -> Table:
+    """All settings of a run."""
+    return Table(columns=("setting", ""), rows=tuple((name, cell(value)) for name, value in config.items()))
+
+
+def ranking(result: Ranked) -> dict[str, Any]:
+    """A ranking as a table that can be sorted by every score, with a scatter for each."""
+    column = next(iter(result.evaluation))
+    known = [
+        name for name in result.evaluation if any(row.accuracy[name] is not None for row in result.archs)
+    ]
+    said: list[Block] = list(remarks(result))
+    for name, evaluation in result.evaluation.items():
+        said += [*verdicts(evaluation), evaluations(result.accuracy_name(name), evaluation)]
+    return {
+        "said": markup.blocks(said),
+        "scores": result.proxies,
+        "accuracies": [(name, result.accuracy_name(name)) for name in known],
+        "rows": result.archs,
+        "scatters": [
+            (proxy, markup.plot(ranking_report.scatter(result, column, proxy))) for proxy in result.proxies
+        ],
+    }
+
+
+def diagnosis(folder: Path, result: Diagnosis) -> dict[str, Any]:
+    """The findings of the doctor with the source lines as they were."""
+    quoted = {}
+    for line in library.lines(folder):
+        if line.get("kind") == "quoted":
+            one = files.typed(
+                folder / "records.jsonl", Quoted, {k: v for k, v in line.items() if k != "kind"}
+            )
+            quoted[one.where] = [(text.lstrip().startswith(">"), text) for text in one.source.splitlines()]
+    rest = [*result.summary(), *(block for table in result.tables or () for block in table.view())]
+    return {
+        "findings": [(found, quoted.get(found.where, [])) for found in result.findings],
+        "blocks": markup.blocks(rest),
+    }
+
+
+def _classes(folder: Path, count: int) -> list[str]:
+    """The names of the classes, or their numbers where they are not known."""
+    from vitruvius.training.predictor import SavedViT
+
+    try:
+        names = list(files.read_as(folder / "model.json", SavedViT).classes)
+    except UserError:
+        names = []
+    return names if len(names) == count else [str(number) for number in range(count)]
+
+
+def cell(value: Any) -> str | int | float | None:
+    """A value of a settings file as a cell of a table."""
+    if value is None or isinstance(value, str | int | float):
+        return "yes" if value is True else "no" if value is False else value
+    simple = isinstance(value, list) and all(isinstance(one, str | int | float) for one in value)
+    return ", ".join(map(str, value)) if simple else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,45 @@
+/** Follow a run while it goes on: the curves grow, the bar moves; when it has ended the page shows its report. */
+
+import { draw } from "./plots.js";
+
+const live = document.getElementById("live");
+const sentence = document.getElementById("sentence");
+const progress = document.getElementById("progress");
+const plots = document.querySelector("#plots .plots");
+
+function show(state) {
+  sentence.textContent = state.sentence;
+  if (progress && state.total) {
+    progress.max = state.total;
+    progress.value = state.done;
+  }
+  state.plots.forEach((plot, index) => {
+    let element = plots.children[index];
+    if (!element) {
+      element = document.createElement("div");
+      element.className = "plot";
+      element.setAttribute("role", "figure");
+      plots.append(element);
+    }
+    element.setAttribute("aria-label", plot.layout.title.text);
+    draw(element, plot);
+  });
+}
+
+if (live.dataset.state === "running") {
+  const events = new EventSource(`/runs/${live.dataset.run}/events`);
+  events.addEventListener("state", (event) => {
+    const state = JSON.parse(event.data);
+    show(state);
+    if (state.state === "running") return;
+    events.close();
+    if (state.state === "finished") location.reload();
+  });
+  events.addEventListener("gone", (event) => {
+    events.close();
+    sentence.textContent = JSON.parse(event.data).sentence;
+  });
+  events.addEventListener("error", () => {
+    if (events.readyState === EventSource.CLOSED) sentence.textContent = "The server does not answer: is it still running?";
+  });
+}
