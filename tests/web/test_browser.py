@@ -161,7 +161,7 @@ def test_a_picture_is_uploaded_and_another_file_is_refused(
     view.set_input_files("input[type=file]", tmp_path / "four.png")
     view.locator(".verdict .class", has_text="4").wait_for()
     expected = predictor.read_picture(str(tmp_path / "four.png"), network.predictor).flatten()
-    assert (torch.tensor(pixels(view)) - 255 * expected).abs().max() <= 2, "as vitruvius predict reads it"
+    assert (torch.tensor(pixels(view)) - 255 * expected).abs().max() <= 4, "as vitruvius predict reads it"
     view.set_input_files("input[type=file]", tmp_path / "words.png")
     view.wait_for_selector("[role=alert]:not([hidden])")
     assert view.inner_text("[role=alert]") == "words.png is not a picture that this browser can read."
