@@ -34,6 +34,7 @@ browser: $(VENV)/tested
 bench: $(VENV)/slowed
 	$(BIN)/python -m benchmarks.attention
 	$(BIN)/python -m benchmarks.rank
+	$(BIN)/python -m benchmarks.prices
 	$(BIN)/pip install --quiet --no-deps vit-pytorch einops
 	$(BIN)/python -m benchmarks.train_step
 	$(BIN)/python -m benchmarks.inference

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -50,8 +51,8 @@ def toy(data_dir: str | None = None, validation: int | None = None, seed: int = 
     x = torch.randint(0, 120, (len(y), 1, 28, 28), generator=source, dtype=torch.uint8)
     x[y == 0, :, :, :14] += 100
     x[y == 1, :, :, 14:] += 100
-    parts = [Split(x[a:b], y[a:b]) for a, b in ((0, 1007), (1007, 1207), (1207, 1407))]
-    return Dataset("toy", *parts, classes=("left", "right"), mean=(0.4,), std=(0.2,), sha256="toy")
+    train, val, test = (Split(x[a:b], y[a:b]) for a, b in ((0, 1007), (1007, 1207), (1207, 1407)))
+    return Dataset("toy", train, val, test, classes=("left", "right"), mean=(0.4,), std=(0.2,), sha256="toy")
 
 
 def job(where: torch.device, dtype: torch.dtype = torch.float32, **options: object) -> Job:
@@ -59,7 +60,7 @@ def job(where: torch.device, dtype: torch.dtype = torch.float32, **options: obje
     data = toy()
     augment = Augment(shift=2, crop=0.1, flip=True)
     x, y = data.train.x, data.train.y
-    train = Batches(x, y, torch.tensor(0.4), torch.tensor(0.2), 1, augment, dtype, where)
+    train = Batches(x, y, torch.tensor(0.4), torch.tensor(0.2), 1, augment, dtype=dtype, device=where)
     model = build(ARCH, 0).to(where, dtype)
     optimiser = optimisers.build("adamw", model, 1e-3, 0.05)
     recipe = Recipe(**{"epochs": 1, "warmup": 10, **options})
@@ -91,7 +92,7 @@ def never_waits(where: torch.device) -> str:
     work = job(where)
     work.train = work.train.placed()
     steps(work, 3)
-    loop._read(work)
+    loop.read_numbers(work)
     torch.cuda.set_sync_debug_mode("error")
     try:
         steps(work, 10)
@@ -208,24 +209,32 @@ def a_lost_rank_ends_the_others(where: torch.device) -> str:
     """One of the processes is killed: the others end within ten seconds, and the run resumes."""
     processes = _processes(where)
     with tempfile.TemporaryDirectory() as root:
-        words = [*_words(root, where), "--name", "a"]
+        words = [*_words(root, where), "--name", "a", "--time-limit", "300"]
         words[words.index("--epochs") + 1] = "100000"
         command = [*_command(processes), *words]
         training = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
-        state, deadline = Path(root) / "train" / "a" / "state", time.monotonic() + 240
-        while not (state.is_dir() and any(state.glob("*.json"))):
-            assert training.poll() is None, "the training ended by itself"
-            assert time.monotonic() < deadline, "no checkpoint after four minutes"
-            time.sleep(0.2)
-        victim = _children(training.pid)[-1]
-        began = time.monotonic()
-        os.kill(victim, signal.SIGKILL)
-        error = training.communicate(timeout=120)[1]
-        seconds = time.monotonic() - began
-        assert "has ended: training stopped" in error, error[-500:]
+        try:
+            seconds = _killed_one(training, Path(root) / "train" / "a" / "state")
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(training.pid, signal.SIGKILL)
         _train(["--resume", "a", "--runs", root, "--time-limit", "1", "--quiet"], processes)
     assert seconds < ENDS_WITHIN, f"it took {seconds:.0f} s"
     return f"after {seconds:.1f} s, and the run goes on"
+
+
+def _killed_one(training: "subprocess.Popen[str]", state: Path) -> float:
+    """Kill one process after the first checkpoint; return after how many seconds all have ended."""
+    deadline = time.monotonic() + 240
+    while not (state.is_dir() and any(state.glob("*.json"))):
+        assert training.poll() is None, "the training ended by itself"
+        assert time.monotonic() < deadline, "no checkpoint after four minutes"
+        time.sleep(0.2)
+    began = time.monotonic()
+    os.kill(_children(training.pid)[-1], signal.SIGKILL)
+    error = training.communicate(timeout=120)[1]
+    assert "has ended: training stopped" in error, error[-500:]
+    return time.monotonic() - began
 
 
 CHECKS: tuple[Callable[[torch.device], str], ...] = (

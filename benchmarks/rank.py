@@ -203,7 +203,7 @@ def table(run: Path) -> str:
         (
             score,
             *(results.interval(column[score].kendall) for column in columns.values()),
-            *([results.within(found.kendall_within_size)] if alone else []),
+            *([results.interval(found.gain), results.within(found.kendall_within_size)] if alone else []),
             results.short(found.kendall_with_params),
             results.short(found.kendall_with_depth),
             results.short(found.seed_agreement),
@@ -211,7 +211,8 @@ def table(run: Path) -> str:
         for score, found in first.items()
     ]
     names = (name.removesuffix("_acc") or "accuracy" for name in columns)
-    heads = ("score", *names, *["within size, pairs"] * alone, "with params", "with depth", "between seeds")
+    lone = ["gain over the best count", "within size, pairs"] if alone else []
+    heads = ("score", *names, *lone, "with params", "with depth", "between seeds")
     return render.markdown([Table(columns=heads, rows=tuple(rows))])
 
 

@@ -262,11 +262,12 @@ def main() -> None:
     parser.add_argument("--share", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.share:
-        return share(options.share)
+        share(options.share)
+        return
     if options.quick:
         options.blocks, options.length = 3, 2
         measure(Case("mnist-slim", 8, 0.0, depth=1), options)
-        return None
+        return
     try:
         load = record.refuse_if_busy()
     except UserError as error:

@@ -17,7 +17,16 @@ PACKAGE = Path(__file__).parent.parent / "vitruvius"
 FAMILIES = {"datasets", "objectives", "optimisers", "proxies", "checks"}
 BELOW_FAMILIES = {"core", "arch", "kernels", "nn"}
 BELOW_SUBJECTS = BELOW_FAMILIES | FAMILIES | {"render"}
-SUBJECTS = {"training", "ranking", "pretraining", "doctor", "exporting", "measuring"}
+SUBJECTS = {
+    "inspecting",
+    "training",
+    "ranking",
+    "pretraining",
+    "doctor",
+    "exporting",
+    "measuring",
+    "searching",
+}
 BELOW_LESSONS = BELOW_SUBJECTS | SUBJECTS
 BELOW_VERBS = BELOW_LESSONS | {"lessons", "teaching"}
 MAY_IMPORT = {
@@ -28,11 +37,13 @@ MAY_IMPORT = {
     "nn": {"core", "arch", "kernels"},
     **dict.fromkeys(FAMILIES, BELOW_FAMILIES),
     "training": BELOW_SUBJECTS,
+    "inspecting": BELOW_SUBJECTS,
     "doctor": BELOW_SUBJECTS,
     "ranking": BELOW_SUBJECTS | {"training", "measuring"},
     "pretraining": BELOW_SUBJECTS | {"training"},
     "exporting": BELOW_SUBJECTS | {"training"},
     "measuring": BELOW_SUBJECTS | {"training", "exporting"},
+    "searching": BELOW_SUBJECTS | {"training", "ranking", "exporting", "measuring"},
     "lessons": BELOW_LESSONS,
     "teaching": BELOW_LESSONS | {"lessons"},
     "web": BELOW_VERBS,
@@ -139,7 +150,12 @@ def declared_packages() -> set[str]:
         name: lines for name, lines in project["optional-dependencies"].items() if name not in NOT_SHIPPED
     }
     lines = [*project["dependencies"], *(line for extra in extras.values() for line in extra)]
-    return {re.split(r"[\[<>=~! ]", line)[0].lower() for line in lines}
+    return {normalised(re.split(r"[\[<>=~! ]", line)[0]) for line in lines}
+
+
+def normalised(distribution: str) -> str:
+    """The name of a distribution as PyPI compares it."""
+    return re.sub(r"[-_.]+", "-", distribution).lower()
 
 
 @cache
@@ -153,7 +169,7 @@ def undeclared_imports(source: str) -> list[str]:
     known = distributions_of_packages()
     found = []
     for package in dict.fromkeys(name.split(".")[0] for name, *_ in imports(source)):
-        distributions = {name.lower() for name in known.get(package, [package])}
+        distributions = {normalised(name) for name in known.get(package, [package])}
         if package not in sys.stdlib_module_names | {"vitruvius"} and not distributions & declared_packages():
             found.append(package)
     return found

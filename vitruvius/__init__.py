@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Arch",
     "ViT",
+    "check",
     "cost",
+    "data",
+    "evaluate",
     "explain",
     "export",
     "measure",
@@ -29,6 +32,7 @@ __all__ = [
     "pretrain",
     "probe",
     "rank",
+    "search",
     "serve",
     "stream",
     "train",
@@ -48,9 +52,19 @@ def rank(**options: Any) -> "Result":
     return _result("rank", **options)
 
 
+def search(**options: Any) -> "Result":
+    """Search the best network within a budget: `search(data="mnist", max_params=100_000, trainings=20)`."""
+    return _result("search", **options)
+
+
 def pretrain(**options: Any) -> "Result":
     """Pretrain without labels: `pretrain(data="mnist", model="vit", epochs=20)`."""
     return _result("pretrain", **options)
+
+
+def data(data: str, **options: Any) -> "Result":
+    """Show what a data set holds: `data("photos")`."""
+    return _result("data", data, **options)
 
 
 def probe(source: str, **options: Any) -> "Result":
@@ -61,6 +75,11 @@ def probe(source: str, **options: Any) -> "Result":
 def predict(run: str, *images: str, **options: Any) -> "Result":
     """Classify images with a trained run: `predict("small", "digit.png", overlay=True)`."""
     return _result("predict", run, *images, **options)
+
+
+def evaluate(run: str, data: str = "", **options: Any) -> "Result":
+    """Evaluate a trained run on other data: `evaluate("small", "photos")`."""
+    return _result("evaluate", run, data, **options)
 
 
 def export(run: str, **options: Any) -> "Result":
@@ -91,14 +110,15 @@ def serve(**options: Any) -> Iterator[str]:
 
 def explain(lesson: str, **question: Any) -> "Result":
     """Work a lesson with your own numbers and prove the result: `explain("attention_cost", tokens=17)`."""
+    return _result("explain", lesson, set=_settings(question))
+
+
+def check(lesson: str, answers: dict[str, Any], hint: int = 0, **question: Any) -> "Result":
+    """Check values that you worked out: `check("attention", {"scores": [2, 5, 5]}, hint=1)`."""
     import json
 
-    def plain(value: Any) -> Any:  # of arrays, tensors and fractions
-        return value.tolist() if hasattr(value, "tolist") else str(value)
-
-    return _result(
-        "explain", lesson, set=[f"{key}={json.dumps(question[key], default=plain)}" for key in question]
-    )
+    written = json.dumps(answers, default=_plain)
+    return _result("explain", lesson, check=written, hint=hint, set=_settings(question))
 
 
 def stream(verb: str, *positionals: str, **options: Any) -> "Iterator[Record]":
@@ -115,6 +135,17 @@ def stream(verb: str, *positionals: str, **options: Any) -> "Iterator[Record]":
     folder, _, name = f"verbs/{verb.replace(' ', '/')}".rpartition("/")
     module: Any = plugins.module(folder, name)
     return module.run(*arguments.from_call(module.Config, positionals, options))
+
+
+def _plain(value: Any) -> Any:
+    """An array, a tensor or a fraction as JSON holds it."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+def _settings(question: dict[str, Any]) -> list[str]:
+    import json
+
+    return [f"{key}={json.dumps(value, default=_plain)}" for key, value in question.items()]
 
 
 def _result(verb: str, *positionals: str, **options: Any) -> Any:

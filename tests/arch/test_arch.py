@@ -45,3 +45,9 @@ def test_an_impossible_network_is_refused(fields: dict[str, object], message: st
 
 def test_heads_need_not_divide_the_width_when_head_dim_is_given() -> None:
     assert Arch(heads=7, head_dim=16).layers[0] == Layer(7, 16, 128)
+
+
+def test_a_network_without_layer_scale_is_written_as_before_there_was_one() -> None:
+    assert "layer_scale" not in Arch().model_dump(mode="json")
+    scaled = Arch(layer_scale=1e-4)
+    assert Arch(**scaled.model_dump(mode="json")) == scaled != Arch()

@@ -20,6 +20,7 @@ class Images(NamedTuple):
     name: str
     shape: tuple[int, ...]
     classes: tuple[str, ...] = ("a", "b")
+    images: int = 100
 
 
 @pytest.mark.parametrize(
@@ -29,7 +30,7 @@ class Images(NamedTuple):
 def test_a_patch_that_does_not_divide_the_image_is_answered_by_those_that_do(
     side: int, patch: int, cure: str
 ) -> None:
-    message = f"patch {patch} does not divide image {side}: {cure}; choose with --set patch=SIDE"
+    message = f"patch {patch} does not divide image {side}: {cure}; --arch auto chooses"
     with pytest.raises(UserError, match=re.escape(message)):
         ArchChoice(set=(f"patch={patch}",)).resolve(Images("mine", (3, side, side)))
     for word in re.findall(r"\d+", cure):

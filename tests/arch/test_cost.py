@@ -31,6 +31,7 @@ ARCHS = {
     "folded, mean": Arch(
         class_token=False, pooling="mean", patch=4, head_dim=50, width=48, heads=2, dropout=0.1
     ),
+    "layer scale": Arch(layer_scale=0.1, depth=2, mlp=32, dropout=0.1),
     "biased": Arch(qkv_bias=True, out_bias=False, heads=3, head_dim=20, activation="relu", dropout=0.2),
 }
 

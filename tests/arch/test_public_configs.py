@@ -34,6 +34,7 @@ def written(folder: Path, library: str, arch: Arch) -> Path:
         ("transformers", {"activation": "gelu_tanh", "norm_eps": 1e-12, "dropout": 0.1, "qkv_bias": False}),
         ("timm", {"activation": "silu", "dropout": 0.1}),
         ("timm", {"pooling": "mean"}),
+        ("timm", {"layer_scale": 1e-05}),
         ("timm", {"pooling": "mean", "final_norm": "pooled", "class_token": False}),
         ("timm", {"positions": "none", "mlp": 7}),
     ],

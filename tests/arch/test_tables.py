@@ -103,7 +103,10 @@ def test_a_table_stands_alone() -> None:
             [{"name": "a", "arch": {}}, {"name": "a", "arch": {"depth": 1}}],
             "entries 1 and 2 have the name 'a'",
         ),
-        ([{"arch": {"base_dim": 16, "depth": [1, 2, 3]}}], "entry 1: a three-stage network"),
+        (
+            [{"arch": {"base_dim": 16, "depth": [1, 2, 3]}}],
+            "entry 1: a network of the PiT space",
+        ),
         ([{"arch": {**PUBLIC, "qkv": 1}}], "qkv is not known"),
         ([{"arch": {"hidden_dim": 8, "depth": 1, "num_heads": [2]}}], "mlp_ratio is missing"),
         ([{"arch": {**PUBLIC, "num_heads": [0] * 13}}], "entry 1: num_heads must hold positive"),

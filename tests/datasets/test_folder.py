@@ -13,7 +13,7 @@ from PIL import Image
 from vitruvius import datasets
 from vitruvius.arch import cost
 from vitruvius.core.errors import UserError
-from vitruvius.datasets import Dataset
+from vitruvius.datasets import Dataset, _images
 
 Picture = Callable[..., None]
 
@@ -84,8 +84,24 @@ def test_pictures_are_resized_bilinearly_to_the_side_asked_for(tmp_path: Path, p
     picture(tmp_path / "a.png", seed=0, size=(30, 17))
     with Image.open(tmp_path / "a.png") as image:
         expected = np.asarray(image.resize((64, 64), Image.Resampling.BILINEAR)).transpose(2, 0, 1)
-    assert np.array_equal(load(tmp_path, side=64).train.x[0].numpy(), expected)
-    assert datasets.get(f"folder:{tmp_path}").shape == (3, 32, 32)
+    squashed = datasets.get(f"folder:{tmp_path}@64", fit="squash")
+    assert np.array_equal(squashed.train.x[0].numpy(), expected)
+    assert squashed.fit == "squash"
+    cropped = datasets.get(f"folder:{tmp_path}@17")
+    with Image.open(tmp_path / "a.png") as image:
+        centre = image.resize((17, 17), Image.Resampling.BILINEAR, box=(6.5, 0, 23.5, 17))
+    assert np.array_equal(cropped.train.x[0].numpy(), np.asarray(centre).transpose(2, 0, 1))
+
+
+def test_without_a_side_it_is_chosen_by_the_median_shorter_side(tmp_path: Path, picture: Picture) -> None:
+    for number, size in enumerate([(30, 90), (90, 33), (35, 35)]):
+        picture(tmp_path / f"{number}.png", seed=number, size=size)
+    data = datasets.get(f"folder:{tmp_path}")
+    assert data.shape == (3, 32, 32)
+    assert data.name.endswith("@32")
+    assert data.files is not None
+    assert data.files.side_is_chosen
+    assert (data.files.sizes.smallest, data.files.sizes.largest) == ((35, 35), (90, 33))
 
 
 def test_grey_only_if_all_are_grey(tmp_path: Path, picture: Picture) -> None:
@@ -112,29 +128,73 @@ def test_unreadable_files_are_counted_and_ten_are_named(tmp_path: Path, picture:
     undivided(tmp_path, picture, {"a": 5, "b": 5})
     for number in range(12):
         (tmp_path / "a" / f"bad{number:02}.png").write_bytes(b"\x89PNG\r\n\x1a\n")
-    (tmp_path / "b" / "notes.txt").write_text("hello")
-    (tmp_path / "b" / "nested").mkdir()
     with pytest.raises(UserError) as refusal:
         load(tmp_path)
     message = str(refusal.value)
-    assert "14 of 24 files unread: a/bad00.png (" in message
-    assert message.count("bad") == 10
-    assert message.endswith("and 4 more")
+    assert "12 of 22 files unread: a/bad00.png (" in message
+    assert message.count("/bad") == 10
+    assert message.endswith("and 2 more; --skip-bad leaves them out")
+    data = datasets.get(f"folder:{tmp_path}@8", skip_bad=True)
+    assert sum(sizes(data)) == 10
+    assert data.files is not None
+    assert len(data.files.bad) == 12
+    every = {row.tobytes() for part in (data.train, data.validation, data.test) for row in part.x.numpy()}
+    for number in range(12):
+        (tmp_path / "a" / f"bad{number:02}.png").unlink()
+    clean = load(tmp_path)
+    assert every == {
+        row.tobytes() for part in (clean.train, clean.validation, clean.test) for row in part.x.numpy()
+    }
+    assert data.sha256 == clean.sha256
 
 
 def test_reasons_are_given(tmp_path: Path, picture: Picture) -> None:
     undivided(tmp_path, picture, {"a": 3})
-    (tmp_path / "a" / "notes.txt").write_text("hello")
-    (tmp_path / "a" / "nested").mkdir()
+    (tmp_path / "a" / "notes.png").write_text("hello")
     os.mkfifo(tmp_path / "a" / "pipe.png")
     with pytest.raises(UserError) as refusal:
         load(tmp_path)
-    for words in (
-        "notes.txt (not a PNG or JPEG)",
-        "nested (not a plain file)",
-        "pipe.png (not a plain file)",
-    ):
+    for words in ("notes.png (not a PNG, JPEG, WebP, GIF, BMP or TIFF)", "pipe.png (not a plain file)"):
         assert words in str(refusal.value)
+
+
+def test_other_files_are_listed_and_skipped_and_folders_inside_a_class_belong_to_it(
+    tmp_path: Path, picture: Picture
+) -> None:
+    undivided(tmp_path, picture, {"a": 5, "b": 5})
+    picture(tmp_path / "b" / "2024" / "deep.png", seed=77)
+    for name in ("a/Thumbs.db", "b/notes.txt", "b/2024/x.xmp", "readme.md"):
+        (tmp_path / name).write_text("hello")
+    data = load(tmp_path)
+    assert sum(sizes(data)) == 11
+    assert data.files is not None
+    assert sorted(data.files.foreign) == ["a/Thumbs.db", "b/2024/x.xmp", "b/notes.txt", "readme.md"]
+
+
+def test_a_class_whose_pictures_are_all_unreadable_is_refused(tmp_path: Path, picture: Picture) -> None:
+    undivided(tmp_path, picture, {"a": 5})
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "0.png").write_text("hello")
+    with pytest.raises(UserError, match="no readable picture is left to train b"):
+        datasets.get(f"folder:{tmp_path}@8", skip_bad=True, validation=0)
+
+
+def test_at_most_so_many_pictures_are_opened(
+    tmp_path: Path, picture: Picture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    undivided(tmp_path, picture, {"a": 20, "b": 20})
+    opened = []
+    read = _images.read
+
+    def watched(path: Path, *place: object) -> bytes:
+        opened.append(path)
+        return read(path)
+
+    monkeypatch.setattr(_images, "read", watched)
+    data = datasets.get(f"folder:{tmp_path}@8", limit=6)
+    assert sizes(data) == [6, 0, 0]
+    assert data.class_counts() == {"a": 3, "b": 3}
+    assert len(opened) == 6
 
 
 def test_hidden_files_are_left_out(tmp_path: Path, picture: Picture) -> None:
@@ -176,6 +236,11 @@ def test_links_inside_the_folder_are_followed_and_circles_refused(tmp_path: Path
     assert sum(sizes(load(tmp_path))) == 4
     (tmp_path / "a" / "circle.png").symlink_to(tmp_path / "a" / "circle.png")
     with pytest.raises(UserError, match="circle"):
+        load(tmp_path)
+    (tmp_path / "a" / "circle.png").unlink()
+    (tmp_path / "a" / "inner").mkdir()
+    (tmp_path / "a" / "inner" / "up").symlink_to(tmp_path / "a")
+    with pytest.raises(UserError, match="a link to a folder inside a class"):
         load(tmp_path)
 
 
@@ -231,3 +296,12 @@ def test_relative_paths_start_at_the_data_folder(tmp_path: Path, picture: Pictur
     data = datasets.get("folder:pets@2024@16", data_dir=str(tmp_path))
     assert data.shape == (3, 16, 16)
     assert data.name == "folder:pets@2024@16"
+
+
+def test_runs_of_older_versions_keep_their_side_and_are_squashed() -> None:
+    older = datasets.DataChoice.read_older({"data": "folder:photos", "split_seed": 3})
+    assert (older["data"], older["fit"], older["split_seed"]) == ("folder:photos@32", "squash", 3)
+    assert datasets.DataChoice.read_older({"data": "folder:photos@64"})["data"] == "folder:photos@64"
+    now = {"data": "folder:photos", "fit": "crop", "split_seed": 0}
+    assert datasets.DataChoice.read_older(now) == now
+    assert "fit" not in datasets.DataChoice.read_older({"data": "mnist"})

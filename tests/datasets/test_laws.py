@@ -1,6 +1,8 @@
 """Laws that every data set obeys, run over the folder; each is also run against a member that breaks it."""
 
 import gzip
+import io
+import tarfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -129,7 +131,29 @@ def example(
         for number in range(60):
             picture(root / "pictures" / f"class{number % 3}" / f"{number}.png", seed=number)
         return Example("folder:pictures@8", root)
+    if member == "csv":
+        rows = ["path,label"]
+        for number in range(60):
+            picture(root / "all" / f"{number}.png", seed=number)
+            rows.append(f"all/{number}.png,class{number % 3}")
+        (root / "list.csv").write_text("\n".join(rows))
+        return Example("csv:list.csv@8", root)
+    if member == "shards":
+        root.mkdir()
+        with tarfile.open(root / "a.tar", "w") as archive:
+            for number in range(60):
+                picture(tmp_path / "one.png", seed=number)
+                add(archive, f"{number:03}.png", (tmp_path / "one.png").read_bytes())
+                add(archive, f"{number:03}.cls", str(number % 3).encode())
+        return Example("shards:*.tar@8", root)
     return Example(member)
+
+
+def add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
+    """Put a file into a tar file."""
+    about = tarfile.TarInfo(name)
+    about.size = len(content)
+    archive.addfile(about, io.BytesIO(content))
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)

@@ -1,5 +1,6 @@
 """Calls are timed in random order, all equally often; peak memory agrees with the closed form."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from vitruvius.arch.tables import Named
 from vitruvius.measuring import latency
 from vitruvius.measuring.settings import MeasureSettings
 from vitruvius.nn import vit
+from vitruvius.training import device as devices
 
 SMALL = Named("small", Arch(depth=1, width=16, heads=2, mlp=16))
 LARGE = Named("large", Arch(depth=2, width=64, heads=2, mlp=128))
@@ -74,3 +76,36 @@ def test_a_network_that_fails_says_why_and_the_others_go_on(monkeypatch: pytest.
     assert small.row(False).median_ms is None
     assert large.failed is None
     assert len(large.calls_ms) == 6
+
+
+@pytest.mark.slow
+def test_every_compiled_network_and_batch_size_is_compiled_however_many_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    graphs: list[int] = []
+
+    def backend(graph: Any, inputs: Any) -> Any:
+        graphs.append(len(graph.graph.nodes))
+        return graph.forward
+
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend=backend))
+    monkeypatch.setattr(devices, "compiler", lambda: "g++")
+    sizes = {"image": 8, "patch": 4, "depth": 1, "heads": 1, "mlp": 4}
+    networks = [Named(f"net{width}", Arch(**sizes, width=width)) for width in range(2, 12, 2)]
+    items = measured(networks, runtime=("compiled",), batch=(2, 3), repeats=1)
+    assert [item.failed for item in items] == [None] * 10
+    assert len(graphs) == 10  # torch gives up after eight of one function
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("training", [False, True])
+def test_a_network_is_compiled_and_timed(training: bool) -> None:
+    if devices.compiler() is None:
+        pytest.skip("no C++ compiler")
+    small = Named("small", Arch(image=8, patch=4, width=8, depth=1, heads=2, mlp=8))
+    options: Any = {"repeats": 3, "training": training}
+    compiled, plain = (measured([small], runtime=(name,), **options)[0] for name in ("compiled", "torch"))
+    assert compiled.failed is None
+    assert len(compiled.calls_ms) == 3
+    assert (compiled.startup_ms or 0) > (plain.startup_ms or 0)
+    assert compiled.peak_bytes is not None

@@ -4,7 +4,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from vitruvius.nn.dropout import Dropout
+from vitruvius.arch.arch import Arch
+from vitruvius.nn.dropout import Dropout, drop_path
+from vitruvius.nn.vit import EncoderLayer, build
 
 
 def dropped(p: float, *shape: int, seed: int = 0, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -74,3 +76,52 @@ def test_a_compiled_mask_is_the_eager_one() -> None:
     torch._dynamo.reset()
     torch.manual_seed(0)
     assert torch.equal(torch.compile(module, backend="aot_eager")(x), eager)
+
+
+def test_a_path_is_dropped_for_whole_samples_and_the_mean_is_kept() -> None:
+    torch.manual_seed(0)
+    y = drop_path(torch.ones(20_000, 2, 3, dtype=torch.float64), 0.3, training=True)
+    assert torch.equal(y, y[:, :1, :1].expand_as(y))
+    assert sorted(set(y[:, 0, 0].tolist())) == pytest.approx([0, 1 / 0.7])
+    assert y.mean().item() == pytest.approx(1, abs=5 * (0.3 / 0.7 / 20_000) ** 0.5)
+    x = torch.randn(4, 2)
+    assert drop_path(x, 0.3, training=False) is x
+    assert drop_path(x, 0.0, training=True) is x
+
+
+def test_paths_are_dropped_more_often_in_deeper_layers_and_never_in_evaluation() -> None:
+    arch = Arch(image=8, patch=4, width=8, depth=3, heads=2, mlp=8)
+    model, plain = build(arch, seed=0), build(arch, seed=0)
+    model.set_drop_path(0.5)
+    rates = [layer.drop_path for layer in model.layers if isinstance(layer, EncoderLayer)]
+    assert rates == [0.0, 0.25, 0.5]
+    x = torch.randn(16, 1, 8, 8)
+    assert torch.equal(model.eval()(x), plain.eval()(x))
+    torch.manual_seed(0)
+    before = torch.get_rng_state()
+    plain.train()(x)
+    assert torch.equal(torch.get_rng_state(), before)  # without it no number is drawn
+    assert not torch.equal(model.train()(x), model(x))
+    alone = build(arch.with_fields(depth=1), seed=0)
+    alone.set_drop_path(0.5)
+    assert [layer.drop_path for layer in alone.layers if isinstance(layer, EncoderLayer)] == [0.5]
+
+
+def test_layer_scale_multiplies_what_each_half_adds() -> None:
+    arch = Arch(image=8, patch=4, width=8, depth=1, heads=2, mlp=8)
+    scaled, plain = build(arch.with_fields(layer_scale=0.25), seed=0).double(), build(arch, seed=0).double()
+    weights = plain.state_dict()
+    assert all(
+        torch.equal(value, weights[name]) for name, value in scaled.state_dict().items() if name in weights
+    )
+    layer, other = scaled.layers[0], plain.layers[0]
+    assert isinstance(layer, EncoderLayer)
+    assert isinstance(other, EncoderLayer)
+    assert layer.scale1 is not None
+    assert layer.scale2 is not None
+    with torch.no_grad():
+        layer.scale1.copy_(torch.arange(8.0))
+        layer.scale2.copy_(torch.arange(8.0) + 1)
+    x = torch.randn(2, 5, 8, dtype=torch.float64)
+    middle = x + torch.arange(8.0) * other.mix(x)
+    torch.testing.assert_close(layer(x), middle + (torch.arange(8.0) + 1) * other.transform(middle))

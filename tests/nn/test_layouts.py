@@ -122,8 +122,11 @@ def by_their_names(weights: dict[str, Tensor], arch: Arch, x_BCHW: Tensor) -> Te
             @ v[..., at : at + size]
             for at in range(0, arch.width, size)
         ]
-        x = x + linear(torch.cat(heads, -1), out)
-        x = x + linear(functional.gelu(linear(norm(x, norm2), fc1)), fc2)
+        ones = torch.ones(arch.width).double()
+        x = x + linear(torch.cat(heads, -1), out) * w.get(f"blocks.{i}.ls1.gamma", ones)
+        x = x + linear(functional.gelu(linear(norm(x, norm2), fc1)), fc2) * w.get(
+            f"blocks.{i}.ls2.gamma", ones
+        )
     prefix = int(token in w)
     if "fc_norm.weight" in w:  # timm: the mean of the patches, then the norm
         return linear(norm(x[:, prefix:].mean(1), "fc_norm"), "head")
@@ -148,6 +151,7 @@ CASES = {
     "timm, mean": ("timm", MEAN),
     "timm, fc_norm": ("timm", MEAN.with_fields(final_norm="pooled")),
     "timm, fc_norm, no class token": ("timm", MEAN.with_fields(final_norm="pooled", class_token=False)),
+    "timm, layer scale": ("timm", ARCH.with_fields(layer_scale=0.5)),
     "transformers": ("transformers", ARCH),
     "transformers4": ("transformers4", ARCH),
 }
@@ -161,6 +165,13 @@ def test_outputs_are_those_of_the_layouts_own_forward_pass(layout: str, arch: Ar
     torch.testing.assert_close(model(x), by_their_names(weights, arch, x), rtol=1e-10, atol=1e-10)
     layouts.fill(other, weights)
     assert torch.equal(other(x), model(x))
+
+
+def test_a_library_without_layer_scale_is_told() -> None:
+    with pytest.raises(UserError, match=r"the layout transformers has no name for layers\.0\.scale1"):
+        layouts.export(build(ARCH.with_fields(layer_scale=0.5), seed=0), "transformers")
+    with pytest.raises(UserError, match=r"lacks layers\.0\.scale1"):
+        layouts.fill(build(ARCH.with_fields(layer_scale=0.5), seed=0), build(ARCH, seed=0).state_dict())
 
 
 def test_a_norm_after_the_pooling_is_another_function_and_never_mistaken() -> None:

@@ -47,7 +47,7 @@ def is_a_finite_scalar_with_gradients(objective: Objective) -> None:
 
 
 def parts_add_up_to_the_whole(objective: Objective) -> None:
-    model, (x, y) = square(), samples()
+    model, (x, y, *_) = square(), samples()
     assert y is not None
     whole = objective(model, Batch(x, y), None).value
     parts = [(len(part), objective(model, Batch(part, labels), None).value) for part, labels in _cut(x, y, 7)]

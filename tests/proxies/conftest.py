@@ -20,6 +20,12 @@ Values: TypeAlias = dict[str, Tensor]
 
 
 @pytest.fixture
+def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What holds for zen's 32 draws holds for two."""
+    monkeypatch.setattr("vitruvius.proxies.zen.DRAWS", 2)
+
+
+@pytest.fixture
 def model() -> ViT:
     arch = Arch(image=8, channels=2, classes=3, patch=4, width=6, depth=2, heads=2, mlp=(7, 9), qkv_bias=True)
     return build(arch, seed=5).double()

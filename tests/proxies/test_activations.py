@@ -1,6 +1,7 @@
 """Activations are found by what is computed, not by what modules are called."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -77,17 +78,37 @@ def test_a_term_that_is_overwritten_is_refused() -> None:
         _ = seen.residual
 
 
-def test_an_mlp_is_two_linear_maps_around_an_activation() -> None:
-    first, second, third, other = (torch.ones(4, 4) for _ in range(4))
+def test_attention_is_seen_with_the_linear_maps_around_it() -> None:
+    first, q, k, out, other = (torch.randn(4, 4) for _ in range(5))
     with Activations() as seen:
-        hidden = functional.dropout(functional.gelu(functional.linear(tokens(), first)), 0.1, training=False)
-        functional.linear(hidden, second)
-        functional.linear(hidden, third)
-        functional.gelu(functional.linear(hidden, other).softmax(-1))
-    assert [weight is known for weight, known in zip(seen.mlp.values(), (first, second), strict=True)] == [
-        True,
-        True,
-    ]
+        x = functional.linear(tokens(), first)
+        queries, keys = (
+            functional.linear(x, weight).unflatten(-1, (2, 2)).transpose(1, 2) for weight in (q, k)
+        )
+        mixed = functional.scaled_dot_product_attention(queries, keys, keys).transpose(1, 2).flatten(2)
+        x = x + functional.linear(mixed, out)
+        scores = functional.linear(x, other).unflatten(-1, (2, 2)).transpose(1, 2) @ keys.mT
+        y = x + scores.softmax(dim=-1).sum((1, 3))[..., None] * x
+        functional.linear(y, first)
+    fused, plain = seen.all_attention
+    by_hand = torch.stack([(queries[:, h] @ keys[:, h].mT / 2**0.5).softmax(-1) for h in range(2)], 1)
+    assert torch.allclose(fused.weights, by_hand)
+    assert torch.allclose(plain.weights, scores.softmax(-1))
+    around = [[one.weight for one in seen.projections(call)] for call in seen.all_attention]
+    assert [len(maps) for maps in around] == [3, 1]  # after the second, a residual step comes first
+    assert all(map(torch.Tensor.is_set_to, around[0], (q, k, out)))
+    assert around[1][0] is other
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_weights_of_fused_attention_are_those_it_uses(masked: bool) -> None:
+    q, k, v = (torch.randn(2, heads, 3, 4, dtype=torch.float64) for heads in (4, 2, 2))
+    mask = torch.tensor([[True, False, True]] * 3) if masked else None
+    options: Any = {"attn_mask": mask, "is_causal": not masked, "scale": 0.3, "enable_gqa": True}
+    with Activations() as seen:
+        output = functional.scaled_dot_product_attention(q, k, v, **options)
+    weights = seen.all_attention[0].weights
+    assert torch.allclose(weights @ v.repeat_interleave(2, 1), output)
 
 
 def test_nothing_is_seen_outside() -> None:

@@ -25,6 +25,7 @@ def test_it_is_the_mean_over_steps_of_two_minus_s_minus_one_over_s(model: ViT, x
     steps = [step for layer in model.layers for step in (partial(attend, layer), partial(think, layer))]
     random = torch.Generator().manual_seed(3)
     tokens, scores = model.embed(x).detach(), []
+    tokens = steps.pop(0)(tokens).detach()  # the first step begins at the embedding and is left out
     for step in steps:
         signs = (torch.randint(2, tokens.shape, generator=random) * 2 - 1).double()
         full = jacobian(step, tokens).reshape(150, 150)

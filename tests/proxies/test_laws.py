@@ -21,6 +21,8 @@ from vitruvius.proxies import OnePass, Proxy
 Law = Callable[[Proxy], None]
 NAMES = list(plugins.members("proxies"))
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 
 def network() -> ViT:
     """Build a ViT in mixed modes with dropout, partly frozen, with old gradients and a buffer."""

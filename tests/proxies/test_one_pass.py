@@ -46,12 +46,12 @@ class Counted(nn.Module):
         (["grad_norm", "snip"], 1, 1),
         (["snip", "fisher", "naswot", "az_expressivity", "grad_norm"], 1, 1),
         (["naswot", "az_expressivity"], 1, 0),
-        (["synflow", "logsynflow", "dss"], 1, 1),
+        (["synflow", "logsynflow_abs", "dss"], 1, 1),
         (["zico"], 2, 2),
         (["jacob_cov"], 1, 1),
         (["ntk"], 5, 5),
-        (["zen"], 2, 0),
-        (["head_confidence"], 1, 0),
+        (["zen"], 64, 0),
+        (["head_confidence", "key_confidence"], 1, 0),
         (["params", "depth", "width_sum"], 0, 0),
     ],
 )
@@ -133,7 +133,6 @@ def test_a_network_that_fails_is_given_back_too() -> None:
     ("model", "labels", "message"),
     [
         (nn.Identity(), [0, 1], r"\(2, classes\) scores; this one gives shape \(2, 1, 2, 2\)"),
-        (nn.Sequential(nn.Flatten(), nn.LSTM(4, 2)), [0, 1], "this one gives tuple"),
         (
             nn.Sequential(nn.Flatten(), nn.Linear(4, 2)),
             [0, 2],

@@ -13,6 +13,8 @@ from vitruvius.core import plugins
 from vitruvius.core.errors import UserError
 from vitruvius.nn.vit import EncoderLayer, ViT, patches
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 
 class Twin(nn.Module):
     """The same network as a ViT of ours, put together from PyTorch's own encoder layers."""
@@ -125,8 +127,9 @@ class Perceptron(nn.Module):
 
 
 LACKING = {
-    ConvNet: {"dss", "head_confidence"},
-    Perceptron: {"dss", "head_confidence", "az_expressivity", "az_trainability"},
+    ConvNet: {"dss", "head_confidence", "key_confidence", "az_progressivity", "az_trainability"},
+    Perceptron: {"dss", "head_confidence", "key_confidence"}
+    | {"az_expressivity", "az_progressivity", "az_trainability"},
 }
 
 

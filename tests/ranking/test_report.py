@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+from vitruvius.arch.arch import Arch
 from vitruvius.core.blocks import Scatter
 from vitruvius.ranking import report, results
 from vitruvius.ranking.results import Result
@@ -21,9 +22,11 @@ def evaluation(tau: float | None, archs: int = 60) -> dict[str, Any]:
         "high": None if tau is None else tau + 0.1,
     }
     within = {**(found if tau and tau < 0 else dict.fromkeys(found)), "pairs": 96 if tau and tau < 0 else 12}
-    beats = "beats counting parameters" if tau and tau > 0.5 else "no better than parameters"
+    beats = "beats counting" if tau and tau > 0.5 else "no better than counting"
     return {
         "kendall": found,
+        "gain": found,
+        "best_count": "params",
         "spearman": found,
         "kendall_within_size": within,
         "kendall_with_params": tau,
@@ -85,12 +88,15 @@ def test_the_terminal_shows_everything_within_100_columns() -> None:
     assert "-.35 [-.45 -.25]   -.35   -.35 [-.45 -.25], 96   -.35     1.00    10.2 / 0.5" in text
     assert "too few, 12" in text
     assert "10 more in scores.csv" in text
-    assert "beats counting parameters (1 of 6 compared): head_confidence" in text
+    assert "beats counting (1 of 3 compared): head_confidence" in text
+    assert text.startswith(
+        "accuracy (data not named): head_confidence beats counting params (tau .20 [.10 .30]"
+    )
     assert "az_trainability: network0 wins" in text
-    assert "head_confidence: a tie of 9 within two standard errors over 3 seeds: network0, network1" in text
+    assert "head_confidence: 9 networks cannot be told apart over 3 seeds: network0, network1" in text
     assert "./mine.py:size: no network has a score" in text
     assert "failed scores, ranked last: 1; network59, az_trainability: the score is nan" in text
-    assert "agree with tau .60 [.50 .70]" in text
+    assert "agree with tau .60 [.50 .70]" in text.replace("\n", " ")
 
 
 def test_without_accuracies_sizes_are_compared_and_with_several_columns_each_has_its_table() -> None:
@@ -125,7 +131,66 @@ def test_the_csv_has_a_line_per_network() -> None:
     assert rows[59]["az_trainability"] == ""
     assert (rows[1]["head_confidence"], rows[1]["head_confidence_std"]) == ("59000000.0", "0.25")
     assert (rows[1]["depth_rank"], rows[1]["b_acc"], rows[1]["params"]) == ("2", "0.75", "1566037")
-    assert next(csv.reader(io.StringIO(report.scores_csv(result()))))[5] == "accuracy"
+    header = next(csv.reader(io.StringIO(report.scores_csv(result()))))
+    assert {"accuracy", "data", "heads", "head_dim", "mlp", "patch", "kernel", "init"} <= set(header)
+    assert {f"head_confidence_seed{seed}" for seed in (0, 1, 2)} <= set(header)
+
+
+def test_the_csv_has_every_field_of_the_network_and_every_seed() -> None:
+    found = as_json(count=2, seeds=2)
+    arch = Arch(depth=2, heads=(1, 2), width=8, kernel="linear")
+    found["archs"][0] |= {"arch": arch.model_dump(mode="json"), "peak_bytes": 5, "predicted_ms": 0.25}
+    found["archs"][0]["scores"]["head_confidence"] |= {"values": [1.5, None], "failed": "why"}
+    rows = list(csv.DictReader(io.StringIO(report.scores_csv(Result(**found)))))
+    for field in Arch.model_fields.keys() - {"depth", "width", "heads"}:
+        assert rows[0][field] == ("" if (value := getattr(arch, field)) is None else str(value))
+        assert rows[1][field] == ""
+    assert (rows[0]["heads"], rows[0]["peak_bytes"], rows[0]["predicted_ms"]) == ("1 2", "5", "0.25")
+    seeds = [rows[0][f"head_confidence_{name}"] for name in ("seed0", "seed1", "failed")]
+    assert seeds == ["1.5", "", "why"]
+
+
+def test_ties_are_shown_as_ties() -> None:
+    found = as_json(count=3)
+    for row in found["archs"][1:]:
+        row["rank"]["az_trainability"] = 2
+    table = results.networks(Result(**found), ["az_trainability"], 3)
+    assert [row[0] for row in table.rows] == ["1", "2=", "2="]
+
+
+def test_a_ranking_in_which_everything_failed_says_so_and_exits_with_1() -> None:
+    found = as_json(count=2)
+    assert Result(**found).exit_code == 0
+    for row in found["archs"]:
+        for name in ("az_trainability", "head_confidence", "./mine.py:size"):
+            row["scores"][name] = {"mean": None, "std": None, "failed": "broken"}
+    failed = Result(**found)
+    assert failed.exit_code == 1
+    assert "everything failed, first with: broken" in render.plain(failed.view())
+    assert "everything failed" in report.page(failed)
+
+
+def test_nobody_wins_alone() -> None:
+    found = as_json(count=2)
+    found["archs"][1]["scores"]["head_confidence"] = {"mean": None, "std": None, "failed": "broken"}
+    words = results.winner(Result(**found), "head_confidence")
+    assert words == "head_confidence: network0 is the only network with a score, and nobody wins alone"
+
+
+def test_memory_and_predicted_milliseconds_are_columns_with_their_error() -> None:
+    found = as_json(count=2)
+    for row in found["archs"]:
+        row |= {"peak_bytes": 3 * 2**20, "predicted_ms": 0.5}
+    shown = render.plain(Result(**found, prediction_error=0.08).view())
+    assert "peak MiB" in shown
+    assert "predicted ms: of one image on this machine, within 8 % (median)" in " ".join(shown.split())
+    assert "predicted" not in render.plain(Result(**as_json(count=2)).view())
+
+
+def test_the_page_leads_with_the_answer_and_the_picture() -> None:
+    page = report.page(result(count=4))
+    answer, table = page.index("beats counting params"), page.index("regret 1 / 5")
+    assert answer < page.index("az_trainability: tau") < table
 
 
 def test_a_scatter_has_tau_in_its_title_and_leaves_failures_out() -> None:
@@ -176,7 +241,7 @@ def test_what_spans_decades_has_a_log_axis() -> None:
 def test_accuracies_are_named_with_their_data_in_table_picture_and_report() -> None:
     found = Result(**as_json() | {"measured_on": "fashion_mnist"})
     assert Result(**found.model_dump(mode="json")) == found
-    assert render.plain(found.view()).count("accuracy on fashion_mnist") == 2
+    assert render.plain(found.view()).count("accuracy on fashion_mnist") == 3
     assert report.scatter(found, "", "macs").y_label == "accuracy on fashion_mnist, in %"
     assert report.page(found).count("accuracy on fashion_mnist") >= 3
 

@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy import stats
 
-from vitruvius.ranking.results import Candidate, Evaluation, Result
+from vitruvius.ranking import results
+from vitruvius.ranking.results import Candidate, Evaluation, Interval, Result
 
 EVALUATION = Evaluation(
     kendall_with_params=0.5, kendall_with_depth=None, seed_agreement=1.0, verdict="no signal", archs=3
@@ -43,3 +46,16 @@ def test_a_candidate_made_with_columns_keeps_them() -> None:
     found = Candidate(name="a", **SIZES, scores={}, rank={}, accuracy={"": 0.25})
     assert found.accuracy == {"": 0.25}
     assert found.model_dump()["accuracy"] == 0.25
+
+
+def test_the_ceiling_is_what_a_score_without_noise_would_reach() -> None:
+    """Simulated: a true quality, two noisy trainings of it, and tau with one and with their mean."""
+    random = np.random.default_rng(0)
+    truth = random.normal(size=3000)
+    first, second = truth + random.normal(0, 0.3, (2, 3000))
+    agreement = stats.kendalltau(first, second).statistic
+    for trainings, accuracy in ((1, first), (2, (first + second) / 2)):
+        reached = stats.kendalltau(truth, accuracy).statistic
+        found = results.reachable(Interval(value=agreement), trainings)
+        assert found.value == pytest.approx(reached, abs=0.01)
+    assert results.reachable(Interval(value=-0.2), 2).value == 0

@@ -109,7 +109,7 @@ def test_what_is_done_is_not_done_again(data: datasets.Dataset) -> None:
 
 def test_scoring_knows_neither_names_nor_accuracies() -> None:
     assert Task._fields == ("network", "seed")
-    assert Shared._fields == ("proxies", "batches")
+    assert Shared._fields == ("proxies", "batches", "device")
     source = inspect.getsource(score) + inspect.getsource(spread) + inspect.getsource(candidates)
     assert "accuracies(" not in source
     assert "columns(" not in source

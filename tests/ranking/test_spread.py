@@ -105,3 +105,58 @@ def test_ray_gives_the_same_results_and_survives_killed_workers(tmp_path: Path) 
         assert found == [Lost(spread.ENDED) if task == 5 else task * task for task in range(9)]
     finally:
         ray.shutdown()
+
+
+class OneCoreHere:
+    """As much of Ray as `spread` uses: a cluster of some cores, whose actors run in this process."""
+
+    class exceptions:
+        RayActorError = RuntimeError
+
+    def __init__(self, cores: float) -> None:
+        self.cores, self.actors, self.most = cores, 0, 0
+        self.asked: dict[str, Any] = {}
+
+    def is_initialized(self) -> bool:
+        return True
+
+    def cluster_resources(self) -> dict[str, float]:
+        return {"CPU": self.cores, "memory": 1e9}
+
+    def put(self, value: Any) -> Any:
+        return value
+
+    get = put
+
+    def kill(self, actor: Any) -> None:
+        self.actors -= 1
+
+    def remote(self, **options: Any) -> Any:
+        self.asked, cluster = options, self
+
+        class Made:
+            @staticmethod
+            def remote(work: Any, shared: Any) -> Any:
+                cluster.actors += 1
+                cluster.most = max(cluster.most, cluster.actors)
+                return Made()
+
+            class do:
+                @staticmethod
+                def remote(chunk: Any) -> Any:
+                    return [task * 2 for task in chunk]
+
+        return lambda actor: Made
+
+
+@pytest.mark.parametrize(
+    ("cores", "workers", "made"), [(6.0, 0, 6), (6.0, 3, 3), (2.0, 8, 2), (64.0, 0, 9), (0.5, 0, 1)]
+)
+def test_ray_workers_are_as_many_as_the_cluster_has_cores(
+    cores: float, workers: int, made: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ray = OneCoreHere(cores)
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    assert list(spread.results(Job(failing, None), range(9), "ray", workers)) == [2 * n for n in range(9)]
+    assert ray.most == made
+    assert ray.asked["num_cpus"] == 1

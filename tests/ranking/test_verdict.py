@@ -43,7 +43,7 @@ def test_every_statistic_is_over_the_networks_with_known_accuracy() -> None:
     assert found == alone
     assert found.archs == len(known)
     accuracy = [ACCURACY[index] for index in known]
-    mean = scores[known].mean(1)
+    mean = np.exp(np.log(scores[known]).mean(1))
     assert found.kendall.value == pytest.approx(stats.kendalltau(mean, accuracy).statistic)
     assert found.spearman.value == pytest.approx(stats.spearmanr(mean, accuracy).statistic)
     assert found.kendall_with_params == pytest.approx(stats.kendalltau(mean, PARAMS[known]).statistic)
@@ -54,17 +54,17 @@ def test_every_statistic_is_over_the_networks_with_known_accuracy() -> None:
 
 
 def test_a_good_score_beats_parameters_and_parameters_do_not_beat_themselves() -> None:
-    assert evaluated(noisy(ACCURACY, 0.001)).verdict == "beats counting parameters"
-    assert evaluated(PARAMS[:, None] * np.ones(3)).verdict == "no better than parameters"
-    assert evaluated(noisy([0.0] * COUNT, 1.0)).verdict == "no signal: the interval contains 0"
-    assert evaluated(np.ones((COUNT, 3))).verdict == "no signal: all scores are equal"
+    assert evaluated(noisy(ACCURACY, 0.001)).verdict == verdict.BEATS
+    assert evaluated(PARAMS[:, None] * np.ones(3)).verdict == verdict.NO_BETTER
+    assert evaluated(noisy([0.0] * COUNT, 1.0)).verdict == verdict.NO_SIGNAL
+    assert evaluated(np.ones((COUNT, 3))).verdict == verdict.CONSTANT
 
 
 def test_a_score_that_differs_from_parameters_by_luck_is_no_better() -> None:
     found = evaluated(noisy(list(PARAMS), 200, seeds=1))
     assert found.kendall.low is not None
     assert found.kendall.low > 0
-    assert found.verdict == "no better than parameters"
+    assert found.verdict == verdict.NO_BETTER
 
 
 def test_the_difference_is_taken_resample_by_resample() -> None:
@@ -79,7 +79,7 @@ def test_the_difference_is_taken_resample_by_resample() -> None:
     unpaired = statistics.interval(gain)
     assert unpaired.low is not None
     assert unpaired.low < 0
-    assert found.verdict == "beats counting parameters"
+    assert found.verdict == verdict.BEATS
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_the_difference_is_taken_resample_by_resample() -> None:
         ((0.5, 0.3, 0.7), (0.2, 0.01, 0.4), verdict.BEATS),
         ((0.5, 0.3, 0.7), (0.2, 0.0, 0.4), verdict.NO_BETTER),
         ((0.1, -0.1, 0.3), (0.4, 0.2, 0.6), verdict.NO_SIGNAL),
-        ((-0.3, -0.5, -0.1), (0.3, 0.1, 0.5), verdict.NO_BETTER),
+        ((-0.3, -0.5, -0.1), (0.3, 0.1, 0.5), verdict.BACKWARDS),
         ((None, None, None), (None, None, None), verdict.CONSTANT),
     ],
 )
@@ -106,7 +106,7 @@ def test_equal_accuracies_are_not_called_equal_scores() -> None:
 def test_among_networks_of_one_size_counting_parameters_knows_nothing() -> None:
     same = Sizes(np.full(COUNT, 1000.0), DEPTH)
     found = evaluated(noisy(ACCURACY, 0.01), sizes=same)
-    assert found.verdict == "beats counting parameters"
+    assert found.verdict == verdict.BEATS
     assert found.kendall_with_params is None
     assert found.kendall_within_size.pairs == COUNT * (COUNT - 1) // 2
 
@@ -117,7 +117,8 @@ def test_without_accuracies_sizes_and_seeds_are_still_compared() -> None:
         found = evaluated(scores, accuracies)
         assert found.kendall == Interval()
         assert (found.archs, found.regret_at_1) == (0, None)
-        assert found.kendall_with_params == pytest.approx(stats.kendalltau(scores.mean(1), PARAMS).statistic)
+        mean = np.log(scores).mean(1)
+        assert found.kendall_with_params == pytest.approx(stats.kendalltau(mean, PARAMS).statistic)
         assert found.seed_agreement is not None
         assert found.verdict == "not judged: fewer than three accuracies are known"
 
@@ -129,9 +130,48 @@ def test_failed_scores_and_unknown_sizes_rank_last() -> None:
     params[4] = math.nan
     found = evaluated(scores, sizes=Sizes(params, DEPTH))
     lowest = scores.copy()
-    lowest[3] = -1e9
+    lowest[3] = 1e-9
     assert found.kendall == evaluated(lowest).kendall
     assert found.kendall_with_params is not None
+
+
+def test_a_score_is_compared_with_the_best_count_ties_broken_by_parameters() -> None:
+    """A score that knows depth and parameters beats parameters, but not depth with its ties broken."""
+    depth = np.repeat([1.0, 2, 3, 4], 10)
+    params = np.tile(np.arange(1.0, 11), 4)
+    accuracy = [0.1 * d + 0.001 * p for d, p in zip(depth, params, strict=True)]
+    knowing = (10 * depth + params)[:, None] * np.ones(2)
+    given = {"score": knowing, "params": params[:, None] * np.ones(2), "depth": depth[:, None] * np.ones(2)}
+    found = verdict.evaluate_scores(given, Sizes(params, depth), accuracy)
+    assert found["score"].best_count == "depth"
+    assert found["score"].gain.value == pytest.approx(0)
+    assert found["score"].verdict == verdict.NO_BETTER
+    assert (found["depth"].verdict, found["params"].verdict) == (verdict.BEST_COUNT, verdict.COUNT)
+    del given["depth"]
+    assert verdict.evaluate_scores(given, Sizes(params, depth), accuracy)["score"].verdict == verdict.BEATS
+
+
+def test_where_counting_orders_backwards_the_size_of_tau_is_compared() -> None:
+    weak = noisy([0.0] * COUNT, 1.0, seeds=1) + 4 * np.array(ACCURACY)[:, None]
+    backwards = Sizes(np.exp(-np.array(ACCURACY) * 50), DEPTH)
+    found = evaluated(np.exp(weak), sizes=backwards)
+    assert (found.kendall.value or 0) > 0
+    assert (found.gain.value or 0) < 0
+    assert found.verdict != verdict.BEATS
+
+
+def test_the_luckiest_of_many_worthless_scores_does_not_beat_counting() -> None:
+    """Scores as good as parameters, each with its own luck: compared alone, some would win."""
+    truth = np.arange(COUNT) / COUNT
+    many = {f"s{i}": np.exp(noisy(list(truth), 0.25, seeds=1)) for i in range(40)}
+    params = np.exp(noisy(list(truth), 0.25, seeds=1))[:, 0]
+    found = verdict.evaluate_scores(many, Sizes(params, DEPTH), list(truth))
+    alone = [verdict.evaluate_scores({n: s}, Sizes(params, DEPTH), list(truth))[n] for n, s in many.items()]
+    widths = [(one.gain.high or 0) - (one.gain.low or 0) for one in found.values()]
+    assert all(w > (one.gain.high or 0) - (one.gain.low or 0) for w, one in zip(widths, alone, strict=True))
+    assert sum(one.verdict == verdict.BEATS for one in found.values()) <= sum(
+        one.verdict == verdict.BEATS for one in alone
+    )
 
 
 def test_of_very_many_networks_a_sample_is_evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,13 +191,14 @@ def scores(*rows: tuple[float, ...]) -> list[tuple[Score, ...]]:
 
 
 def test_scores_are_means_over_seeds_and_the_highest_is_first() -> None:
-    table = {"a": scores((1, 3), (5, 5), (2, 2), (0, 1)), **STRUCTURAL}
+    table = {"a": scores((1, 3), (5, 5), (2, 2), (0.5, 1)), **STRUCTURAL}
     found = verdict.candidates("wxyz", ARCHS, table, UNKNOWN)
-    assert [candidate.rank["a"] for candidate in found] == [2, 1, 2, 4]
-    assert found[0].scores["a"].mean == 2
+    assert [candidate.rank["a"] for candidate in found] == [3, 1, 2, 4]
+    assert found[0].scores["a"].mean == pytest.approx(3**0.5)  # scores of one sign have a geometric mean
     assert found[0].scores["a"].std == pytest.approx(2**0.5)
+    assert found[0].scores["a"].values == (1, 3)
     assert found[2].params == cost.cost(ARCHS[2]).params
-    assert [candidate.name for candidate in verdict.in_order(found)] == ["x", "w", "y", "z"]
+    assert [candidate.name for candidate in verdict.in_order(found)] == ["x", "y", "w", "z"]
 
 
 def test_a_score_that_failed_in_one_draw_ranks_last_and_says_so() -> None:
@@ -171,7 +212,8 @@ def test_a_score_that_failed_in_one_draw_ranks_last_and_says_so() -> None:
 
 
 def test_scores_near_the_largest_number_are_ranked_too() -> None:
-    table = {"a": scores((1.5e308, 1.5e308), (1.6e308, 1.7e308), (1.0, 2.0), (-1e300, 1e300)), **STRUCTURAL}
+    rows = ((1.5e308, 1.5e308), (1.6e308, 1.7e308), (1.0, 2.0), (-1e300, 0.5))
+    table = {"a": scores(*rows), **STRUCTURAL}
     found = verdict.candidates("wxyz", ARCHS, table, UNKNOWN)
     assert [candidate.rank["a"] for candidate in found] == [2, 1, 3, 4]
     assert found[0].scores["a"].mean == 1.5e308

@@ -47,7 +47,8 @@ def forked(processes: int, work: Callable[[int], Any]) -> tuple[list[int], list[
         if not child:
             code = 1
             try:
-                store = torch_distributed.FileStore(str(folder / "store"), processes)
+                path = str(folder / "store")
+                store = torch_distributed.FileStore(path, processes)  # type: ignore[attr-defined]
                 with distributed.group(store, rank, processes):
                     output.write_text(json.dumps(work(rank)))
                 code = 0
@@ -63,7 +64,8 @@ def forked(processes: int, work: Callable[[int], Any]) -> tuple[list[int], list[
 
 def waited(children: list[int]) -> list[int]:
     """The exit codes of the processes; one that never ends is killed."""
-    codes, deadline = {}, time.monotonic() + 120
+    codes: dict[int, int] = {}
+    deadline = time.monotonic() + 120
     while len(codes) < len(children):
         for child in children:
             if child not in codes and (found := os.waitpid(child, os.WNOHANG))[0]:
@@ -86,7 +88,7 @@ def trained(samples: int) -> list[float]:
 def remainders() -> dict[str, float]:
     """The largest difference to one process, over all ranks, by processes and samples left over."""
     alone = {left: trained(BATCH + left) for left in range(BATCH)}
-    found = {}
+    found: dict[str, float] = {}
     for processes in (2, 3, 4):
         children, outputs, _ = forked(
             processes, lambda rank: {left: trained(BATCH + left) for left in range(BATCH)}

@@ -164,8 +164,7 @@ def on_meta(**recipe: object) -> Job:
     return Job(model, classify, train, Batches(x[:20], y[:20], device=meta), settings, optimiser)
 
 
-@pytest.mark.parametrize("accumulate", [1, 3])
-@pytest.mark.parametrize("resident", [False, True])
+@pytest.mark.parametrize(("accumulate", "resident"), [(1, True), (3, False)])
 def test_a_step_never_waits_for_the_device(
     accumulate: int, resident: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -198,7 +197,7 @@ def test_the_numbers_are_read_every_few_steps(monkeypatch: pytest.MonkeyPatch) -
     read: list[int] = []
     work = on_meta()
     work.train = Batches(work.train.x, work.train.y, device=work.train.device)
-    monkeypatch.setattr(loop, "_read", lambda job: read.append(job.cursor.step + 1))
+    monkeypatch.setattr(loop, "read_numbers", lambda job: read.append(job.cursor.step + 1))
     for _ in range(7):
         loop.step(work, torch.arange(16))
     assert read == [3, 6]
@@ -220,7 +219,7 @@ def test_saving_memory_changes_no_bit(dropout: float) -> None:
 
 def test_saving_memory_computes_the_layers_again() -> None:
     work, calls = job(epochs=1), []
-    work.model.recomputes = True
+    work.model.recomputes = True  # type: ignore[assignment]
     layer = next(iter(work.model.layers))  # type: ignore[arg-type]
     layer.register_forward_pre_hook(lambda *rest: calls.append(1))
     loop.step(work, torch.arange(16))

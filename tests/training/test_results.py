@@ -81,3 +81,21 @@ def test_the_mean_speed_weights_every_epoch_by_its_time() -> None:
     fast = {**EPOCH, "timing": {"seconds": 1.0, "images_per_second": 200.0}}
     assert results.images_per_second([Epoch(**EPOCH), Epoch(**fast)]) == pytest.approx(300 / 3)
     assert results.images_per_second([]) == 0.0
+
+
+def test_wilsons_interval_is_where_the_score_test_rejects() -> None:
+    for right, images in ((0, 7), (7, 7), (3, 10), (970, 1000)):
+        low, high = results.wilson(right, images)
+        assert 0 <= low <= right / images <= high <= 1
+        for edge in {low, high} - {0.0, 1.0}:  # the share that is just not rejected
+            distance = abs(right / images - edge) / (edge * (1 - edge) / images) ** 0.5
+            assert distance == pytest.approx(results.QUANTILE, rel=1e-9)
+    assert results.wilson(0, 0) == (0.0, 1.0)
+
+
+def test_precision_and_recall_are_counted_by_class() -> None:
+    oak, elm, ash = results.class_scores(("oak", "elm", "ash"), [[3, 1, 0], [2, 4, 0], [0, 0, 0]])
+    assert (oak.images, oak.right, oak.predicted) == (4, 3, 5)
+    assert (oak.recall, oak.precision) == (0.75, 0.6)
+    assert (elm.recall, elm.precision) == (4 / 6, 0.8)
+    assert (ash.recall, ash.precision) == (None, None)

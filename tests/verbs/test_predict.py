@@ -4,6 +4,7 @@ import csv
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -79,7 +80,7 @@ def test_classes_come_with_probabilities_and_pictures(root: Path, capsys: pytest
     [
         ([], "which run?"),
         (["halvs", "x.png"], "no train run 'halvs': did you mean 'halves'?"),
-        (["halves", "nowhere/*.png"], "nowhere/*.png: no .png, .jpg, .jpeg files are there"),
+        (["halves", "nowhere/*.png"], "nowhere/*.png: no pictures are there (.png .jpg"),
     ],
 )
 def test_what_cannot_be_read_is_named(
@@ -87,6 +88,38 @@ def test_what_cannot_be_read_is_named(
 ) -> None:
     assert predict(root, *words) == 2
     assert message in capsys.readouterr().err
+
+
+def test_lines_for_other_programs_and_the_newest_run_without_a_name(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bad.png").write_bytes(b"no picture")
+    words = [str(root / "left.png"), str(tmp_path / "bad.png"), "--top", "1", "--quiet"]
+    assert predict(root, *words, "--format", "jsonl", "--name", "lines") == 1
+    first, second = map(json.loads, capsys.readouterr().out.splitlines())
+    assert first["guesses"][0]["name"] == "left"
+    assert second["failed"].startswith("not a PNG")
+    folder = root / "predict" / "lines"
+    assert (folder / "predictions.jsonl").read_text().count("\n") == 2
+    assert not list(folder.glob("*.png"))  # pictures are drawn with --overlay
+    assert predict(root, *words, "--format", "csv", "--name", "rows") == 1
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert [row["class_1"] for row in rows] == ["left", ""]
+
+
+def test_no_more_images_are_in_memory_than_one_batch(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    real = predictor.classify
+
+    def classify(model: predictor.Predictor, x: Any, top: int) -> Any:
+        seen.append(len(x))
+        return real(model, x, top)
+
+    monkeypatch.setattr(predictor, "BATCH", 2)
+    monkeypatch.setattr(predictor, "classify", classify)
+    images = [str(root / f"{name}.png") for name in ("left", "right", "left")]
+    assert predict(root, "halves", *images, "--name", "batches", "--quiet") == 0
+    assert seen == [2, 1]
 
 
 def test_damaged_weights_are_refused(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,14 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
-from vitruvius.arch import tables
+from vitruvius.arch import cost, tables
+from vitruvius.arch.arch import Arch
 from vitruvius.cli import main
 from vitruvius.core import files, plugins, runs
 from vitruvius.core.config import Flags
 from vitruvius.core.errors import Interrupted, UserError
 from vitruvius.core.records import Progress
-from vitruvius.ranking import report, session
+from vitruvius.ranking import accuracies, report, session
+from vitruvius.ranking.aggregates import AGGREGATES
 from vitruvius.ranking.results import Evaluation, Result
 from vitruvius.ranking.settings import Config
 from vitruvius.verbs import rank
@@ -64,7 +67,8 @@ def only(result: Result, proxy: str) -> Evaluation:
 def reproducible(result: Result) -> dict[str, Any]:
     """What must not depend on when and where it was computed."""
     return result.model_dump(
-        mode="json", exclude={"seconds": True, "run": True, "config": {"spread", "workers"}}
+        mode="json",
+        exclude={"seconds": True, "cpu_seconds": True, "run": True, "config": {"spread", "workers"}},
     )
 
 
@@ -76,10 +80,14 @@ def test_the_result_has_networks_in_order_and_an_evaluation_per_score(folder: Pa
     result = ranked().model_dump(mode="json")
     assert {"archs", "evaluation", "seconds", "config"} <= result.keys()
     first = result["archs"][0]
-    assert first.keys() == {"name", "params", "macs", "depth", "width", "scores", "rank", "accuracy"}
-    assert first["scores"]["grad_norm"].keys() == {"mean", "std", "failed"}
+    sizes = {"name", "params", "macs", "depth", "width", "peak_bytes", "predicted_ms", "arch"}
+    assert first.keys() == sizes | {"scores", "rank", "accuracy"}
+    assert first["scores"]["grad_norm"].keys() == {"mean", "std", "values", "failed"}
+    assert first["peak_bytes"] == cost.cost(Arch(**first["arch"])).training_bytes(4)
     assert [row["rank"]["grad_norm"] for row in result["archs"]] == list(range(1, 11))
-    assert list(result["evaluation"]) == ["grad_norm", "snip", "params", "macs", "depth", "width_sum"]
+    assert list(result["evaluation"]) == [
+        *("grad_norm", "grad_norm_layers", "snip", "params", "macs", "depth", "width_sum")
+    ]
     found = result["evaluation"]["snip"]
     assert found["kendall"].keys() == found["spearman"].keys() == {"value", "low", "high"}
     assert found["kendall_within_size"].keys() == {"value", "low", "high", "pairs"}
@@ -184,10 +192,17 @@ def test_accuracies_are_shown_for_the_data_they_were_measured_on(
 
 
 def test_the_fifty_are_judged_on_every_part_of_fashion_mnist() -> None:
+    names = tuple(map(str, range(50)))
     for part, data in (("any", "fashion_mnist"), ("mini", "fashion_mnist (mini)")):
-        shown, elsewhere = session._columns_for(Config(data=f"fashion_mnist:{part}"), data)
-        assert (list(shown), elsewhere) == (["accuracy"], ())
-    assert session._columns_for(Config(data="folder:mine"), "folder:mine@28") == ({}, ("fashion_mnist",))
+        found = accuracies.read(Config(data=f"fashion_mnist:{part}"), data, names)
+        assert (found.measured_on, found.elsewhere) == ({"": "fashion_mnist"}, ())
+    other = accuracies.read(Config(data="folder:mine"), "folder:mine@28", names)
+    assert (other.columns[""], other.elsewhere) == ((None,) * 50, ("fashion_mnist",))
+
+
+def test_a_column_without_values_is_left_out(folder: Path) -> None:
+    write(NETS, [0.01 * index for index in range(10)], other_acc=[None] * 10)  # type: ignore[list-item]
+    assert list(ranked(proxies="params", seeds=1).evaluation) == [""]
 
 
 def test_processes_give_the_identical_table(folder: Path) -> None:
@@ -272,7 +287,7 @@ def test_a_bad_request_leaves_no_folder(folder: Path) -> None:
         ({"data": "nois:1x8x8"}, "did you mean 'noise'"),
         ({"batch": 100_000}, "batch must be"),
         ({"batch": 5_000}, "batch 5000: noise:1x8x8/10 has 512 training images"),
-        ({"archs": "mnist", "data": "mnist", "accuracy": "acc"}, "only a table of networks has accuracies"),
+        ({"archs": "mnist", "data": "mnist", "accuracy": "acc"}, "only a table of networks has columns"),
         (
             {"data": "noise:1x6x6"},
             "entry 1: patch 4 does not divide image 6: 3 and 6 do; noise:1x6x6/10 has images of 1x6x6",
@@ -296,6 +311,53 @@ def test_a_bad_request_leaves_no_folder(folder: Path) -> None:
             ranked(**fields)  # type: ignore[arg-type]
         assert message in str(caught.value)
     assert not Path("runs").exists()
+
+
+def test_own_networks_are_judged_by_a_file_of_accuracies(folder: Path) -> None:
+    Path("mine.py").write_text(MINE)
+    known = {f"mlp {width}": 0.1 * width for width in (2, 4, 8)}
+    fields: Any = {"archs": "./mine.py:models", "proxies": "snip", "accuracies": "known.json"}
+    for content, data in ((known, None), ({"accuracies": known, "data": "mine"}, "mine")):
+        files.write_json(Path("known.json"), content)
+        result = ranked(Flags(name=f"with{data}"), **fields)
+        assert only(result, "params").kendall.value == 1
+        assert result.measured_on == {"": data}
+        assert {row.name: row.accuracy[""] for row in result.archs} == known
+        assert all((row.peak_bytes or 0) > 16 * (row.params or 0) for row in result.archs)
+    bad: list[tuple[Any, str]] = [
+        ({"mlp 3": 0.5}, "did you mean"),
+        ({"mlp 2": 50}, "known.json: "),
+        ([], "accuracies by network is needed"),
+    ]
+    for content, message in bad:
+        files.write_json(Path("known.json"), content)
+        with pytest.raises(UserError, match=message):
+            ranked(Flags(name="bad"), **fields)
+    files.write_json(Path("known.json"), known)
+    with pytest.raises(UserError, match="leave one of both out"):
+        ranked(Flags(name="bad"), accuracy="acc", **fields)
+
+
+def test_a_ranking_in_which_everything_failed_exits_with_1(folder: Path, capsys: Any) -> None:
+    Path("odd.py").write_text("from torch import nn\ndef models():\n    yield 'a', nn.Flatten()\n")
+    words = ["--archs", "./odd.py:models", "--data", "noise:1x8x8", "--batch", "4", "--name", "odd"]
+    assert main(["rank", *words]) == 1
+    assert "no network has a score: everything failed, first with:" in capsys.readouterr().out
+
+
+def test_az_nas_ranks_its_four_parts(folder: Path) -> None:
+    result = ranked(proxies="az_nas", seeds=1)
+    assert result.proxies[0] == "az_nas"
+    assert set(AGGREGATES["az_nas"]) <= set(result.proxies)
+    best = max(result.archs, key=lambda row: row.scores["az_nas"].mean or -99)
+    assert best.rank["az_nas"] == 1
+
+
+def test_a_device_that_is_not_there_is_refused(folder: Path) -> None:
+    if not torch.cuda.is_available():
+        with pytest.raises(UserError, match="--device cuda"):
+            ranked(device="cuda")
+    assert ranked(device="cpu", proxies="params", seeds=1).exit_code == 0
 
 
 MINE = """

@@ -167,7 +167,7 @@ def trained_on_folder(root: Path, name: str, *words: str) -> int:
     if not (root / "photos").exists():
         pictures(root / "photos", 20)
     data = ["--data", f"{root / 'photos'}@8"]
-    return train(root, *data, *SMALL, *RECIPE, "--epochs", "1", "--name", name, *words)
+    return train(root, *data, "--arch", "mnist", *SMALL, *RECIPE, "--epochs", "1", "--name", name, *words)
 
 
 def config(root: Path, name: str) -> dict[str, Any]:
@@ -261,9 +261,7 @@ def test_errors_name_the_cure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert trained_on_folder(tmp_path, "a", "--set", "patch=3") == 2
-    assert (
-        "patch 3 does not divide image 8: 2 and 4 do; choose with --set patch=SIDE" in capsys.readouterr().err
-    )
+    assert "patch 3 does not divide image 8: 2 and 4 do; --arch auto chooses" in capsys.readouterr().err
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match="no dataset 'photos': a folder of that name is here: folder:photos"):
         datasets.get("photos")

@@ -77,9 +77,10 @@ def test_a_worker_that_cannot_start_is_named_with_its_last_words(
     start = distributed._worker
     broken = ["sh", "-c", "echo no torch here >&2; exit 3"]
     monkeypatch.setattr(distributed, "_worker", lambda command, group, path: start(broken, group, path))
-    assert train(tmp_path, *WORDS, "--workers", "2", "--name", "a") == 1
+    assert train(tmp_path, *WORDS, "--workers", "2", "--name", "a") == 2
     error = capsys.readouterr().err
-    assert "process 1 of this training could not start; process 1 ended with code 3: no torch here" in error
+    assert "process 1 of this training could not start: process 1 ended with code 3: no torch here" in error
+    assert not (tmp_path / "train" / "a" / "config.json").exists()  # the name is free
 
 
 def test_a_longer_cosine_says_that_the_rate_rises_again(

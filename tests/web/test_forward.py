@@ -89,8 +89,7 @@ def in_node(view: Viewable, folder: Path, *changes: dict[str, Any]) -> list[tupl
 
 
 def normalised(view: Viewable) -> Tensor:
-    _, _, mean, std = view.predictor
-    return (view.images / 255 - mean) / std
+    return (view.images / 255 - view.predictor.mean) / view.predictor.std
 
 
 def assert_same(found: tuple[Tensor, list[Tensor]], logits: Tensor, maps: list[Tensor]) -> None:

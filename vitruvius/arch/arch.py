@@ -62,6 +62,8 @@ class Arch(Strict):
     kernel: str = "softmax"
     """The attention kernel: a file of kernels/."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    layer_scale: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Initial factor, one learned per entry, of what each half of a layer adds (LayerScale); 0 = none."""
 
     @model_validator(mode="wrap")
     @classmethod
@@ -91,11 +93,13 @@ class Arch(Strict):
         return self
 
     @model_serializer(mode="wrap")
-    def _without_the_usual_norm(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out the default of `final_norm`, which files and hashes of older networks do not have."""
+    def _without_newer_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out defaults of fields that files and hashes of older networks do not have."""
         fields: dict[str, Any] = dump(self)
         if self.final_norm == "tokens":
             fields.pop("final_norm", None)
+        if not self.layer_scale:
+            fields.pop("layer_scale", None)
         return fields
 
     @cached_property

@@ -1,11 +1,11 @@
-"""The choice of a network: `--arch NAME|FILE.json` and `--set field=value`, fitted to the data."""
+"""The choice of a network: `--arch NAME|FILE.json|auto` and `--set field=value`, fitted to the data."""
 
 from typing import Any, ClassVar, Protocol
 
-from vitruvius.arch import tables
+from vitruvius.arch import auto, tables
 from vitruvius.arch.arch import Arch
 from vitruvius.arch.cost import refuse_if_too_big
-from vitruvius.core.config import Part, Settings
+from vitruvius.core.config import Part, Settings, settings
 from vitruvius.core.errors import UserError
 
 
@@ -18,6 +18,8 @@ class Images(Protocol):
     def shape(self) -> tuple[int, ...]: ...
     @property
     def classes(self) -> tuple[str, ...]: ...
+    @property
+    def images(self) -> int: ...
 
 
 class ArchChoice(Part):
@@ -25,9 +27,11 @@ class ArchChoice(Part):
 
     group: ClassVar[str] = "network"
     arch: str = "mnist"
-    """A preset (`vitruvius list presets`), a FILE.json as in --set, or a transformers or timm folder."""
+    """A preset (`vitruvius list presets`), a FILE.json with fields as in --set, a folder of transformers or
+    timm, or auto: chosen for the data, as it is for your own images unless you name another."""
     set: Settings = ()
-    """Change fields of the network: patch, width, depth, heads, ... (docs/networks.md lists them)."""
+    """Change fields of the network: patch, width, depth, heads, head_dim, mlp, pooling, dropout, ...
+    (docs/networks.md lists all, and the format of FILE.json)."""
 
     def resolve(self, data: Images, batch: int = 0, labelled: bool = True, **defaults: Any) -> Arch:
         """Return the network for these data; refuse one that takes other images or does not fit into memory.
@@ -36,13 +40,20 @@ class ArchChoice(Part):
         classes must fit too; `defaults`: fields that `--arch` and `--set` may change.
         """
         try:
-            arch = tables.arch(self.arch, self.set, **sizes(data), **defaults)
+            arch = self._chosen(data, **sizes(data), **defaults)
         except UserError as error:
             is_patch = "does not divide image" in str(error)
-            raise UserError(f"{error}; choose with --set patch=SIDE" if is_patch else str(error)) from None
+            cure = "; --arch auto chooses, or --set patch=SIDE" if is_patch else ""
+            raise UserError(f"{error}{cure}") from None
         refuse_misfit(arch, data, labelled=labelled)
         refuse_if_too_big(arch, batch)
         return arch
+
+    def _chosen(self, data: Images, **fields: Any) -> Arch:
+        """Return the network by name, file, folder or rule."""
+        if self.arch != "auto":
+            return tables.arch(self.arch, self.set, **fields)
+        return Arch(**{**fields, **auto.network(fields["image"], data.images), **settings(self.set)})
 
 
 def sizes(data: Images) -> dict[str, int]:

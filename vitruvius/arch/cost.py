@@ -67,7 +67,7 @@ def parts(arch: Arch, fold: bool = True) -> list[Part]:
     found.append(Part("positions", (tokens, width), positions, 0))
     for index, layer in enumerate(arch.layers):
         found.append(_attention_part(arch, layer, f"layer {index} attention", fold))
-        mlp_params = 2 * width + 2 * width * layer.mlp + layer.mlp + width
+        mlp_params = 2 * width + 2 * width * layer.mlp + layer.mlp + width + _scales(arch)
         found.append(Part(f"layer {index} mlp", (tokens, width), mlp_params, 2 * tokens * width * layer.mlp))
     normalised = (tokens, width) if arch.final_norm == "tokens" else (width,)
     found.append(Part("norm", normalised, 2 * width, 0))
@@ -162,6 +162,7 @@ def activation_bytes(arch: Arch) -> int:
             kept += 4 * tokens * inner  # q, k, v and the heads' joint output
         kept += _kept_by_kernel(arch.kernel, tokens, layer)
         kept += 2 * tokens * layer.mlp  # before and after the activation
+        kept += 2 * tokens * _scales(arch)  # what both halves add, before it is scaled
         masks += 2 * tokens * width + tokens * layer.mlp
     return FLOAT * (kept + (masks if arch.dropout else 0))
 
@@ -211,9 +212,15 @@ def _kept_by_kernel(kernel: str, tokens: int, layer: Layer) -> int:
     return pairs if kernel == "softmax" else 3 * pairs
 
 
+def _scales(arch: Arch) -> int:
+    """Return the learned factors of one half of a layer."""
+    return arch.width if arch.layer_scale else 0
+
+
 def _attention_part(arch: Arch, layer: Layer, name: str, fold: bool) -> Part:
     width, inner = arch.width, layer.heads * layer.head_dim
     params = 2 * width + 3 * width * inner + 3 * inner * arch.qkv_bias + inner * width + width * arch.out_bias
+    params += _scales(arch)
     if fold and folds(arch.kernel, arch.tokens, width, layer.head_dim):
         macs = 2 * arch.tokens * layer.heads * width * (width + arch.tokens)
     else:

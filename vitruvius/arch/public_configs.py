@@ -37,6 +37,7 @@ TIMM_ARGUMENTS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "pos_embed": ("positions", lambda value: "learned" if value == "learn" else "none"),
     "act_layer": ("activation", str),
     "proj_drop_rate": ("dropout", float),
+    "init_values": ("layer_scale", float),
 }
 """The arguments of timm's VisionTransformer with our fields, and how a value becomes ours."""
 TIMM_READ_APART = {"mlp_ratio", "fc_norm", "pos_drop_rate", "num_classes", "in_chans"}
@@ -96,6 +97,8 @@ def refuse_inexpressible(arch: Arch, library: str) -> None:
             reasons.append(f"pooling {arch.pooling}")
         if not arch.class_token:
             reasons.append("class_token false")
+        if arch.layer_scale:
+            reasons.append(f"layer_scale {arch.layer_scale:g}")
     else:
         if arch.positions == "sinusoidal":
             reasons.append("positions sinusoidal")
@@ -179,6 +182,7 @@ def timm_config(
             "act_layer": arch.activation,
             "pos_drop_rate": arch.dropout,
             "proj_drop_rate": arch.dropout,
+            **({"init_values": arch.layer_scale} if arch.layer_scale else {}),
         },
         "pretrained_cfg": {
             "input_size": [arch.channels, arch.image, arch.image],

@@ -15,7 +15,7 @@ from vitruvius.arch import public_configs
 from vitruvius.arch.arch import Arch
 from vitruvius.core.config import Settings, settings
 from vitruvius.core.errors import UserError, unknown
-from vitruvius.core.files import read_json
+from vitruvius.core.files import read_json, read_object
 from vitruvius.core.plugins import PACKAGE
 
 PUBLIC_FIELDS = {"hidden_dim", "num_heads", "mlp_ratio"}
@@ -46,12 +46,15 @@ def presets() -> dict[str, Preset]:
 
 
 def arch(name: str, changes: Settings = (), **from_data: Any) -> Arch:
-    """Return the network that `--arch NAME|FILE.json|FOLDER` and `--set field=value` describe.
+    """Return the network that `--arch NAME|FILE.json|TABLE:ROW|FOLDER` and `--set field=value` describe.
 
     `from_data` holds the fields that the data decide (image, channels, classes); a file and `--set` override
-    them. A FOLDER is a checkpoint of transformers or timm, whose weights are fitted to the data.
+    them. A FOLDER is a run or a checkpoint of transformers or timm, whose weights are fitted to the data, as
+    TABLE:ROW is, such as fifty:n50, unless the table says otherwise.
     """
-    if name.endswith(".json"):
+    if (table := name.rpartition(":")[0]) == "fifty" or table.endswith(".json"):
+        fields = _row(name, from_data)
+    elif name.endswith(".json"):
         described = read_json(Path(name))
         described = described["arch"] if isinstance(described, dict) and "arch" in described else described
         fields = {**from_data, **_arch_fields(described, name)}
@@ -59,12 +62,26 @@ def arch(name: str, changes: Settings = (), **from_data: Any) -> Arch:
         fields = {**presets()[name].arch.model_dump(exclude_unset=True), **from_data}
     elif (folder := public_configs.find(name)) is not None:
         fields = {**public_configs.read(folder).fields, **from_data}
+    elif (folder := run_folder(name)) is not None:
+        fields = {**read_object(folder / "model.json")["arch"], **from_data}
     else:
-        raise unknown("preset", name, presets(), "or a file: NAME.json")
+        raise unknown("preset", name, presets(), "or a file: NAME.json, a row of a table: fifty:n50")
     try:
         return Arch(**{**fields, **settings(changes)})
     except UserError as error:
         raise UserError(f"{name}: {error}" if name.endswith(".json") else str(error)) from None
+
+
+def run_folder(source: str) -> Path | None:
+    """Return the folder of a run with a network (`model.json`) by its path, its weights or its name."""
+    path = Path(source)
+    known = [path.parent] if path.name == "model.safetensors" else [path]
+    if path.name == source:
+        known += [Path("runs", verb, source) for verb in ("train", "pretrain")]
+    for folder in known:
+        if (folder / "model.json").is_file() and "arch" in read_object(folder / "model.json"):
+            return folder
+    return None
 
 
 def networks(path: Path, **from_data: Any) -> list[Named]:
@@ -131,6 +148,17 @@ def about(path: Path, key: str) -> Any:
     return content.get(key) if isinstance(content, dict) and "archs" in content else None
 
 
+def _row(name: str, from_data: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of the network that TABLE:ROW names; other rows need not fit the data."""
+    table, _, wanted = name.rpartition(":")
+    path = file([table])
+    assert path is not None
+    found = {str(row.get("name", f"net{index}")): row for index, row in enumerate(_rows(path), 1)}
+    if wanted not in found:
+        raise unknown(f"network in {table}", wanted, found)
+    return _network(found[wanted], f"{table}:{wanted}", from_data).model_dump(exclude_unset=True)
+
+
 def _rows(path: Path) -> list[dict[str, Any]]:
     rows = read_json(path)
     if isinstance(rows, dict):
@@ -160,8 +188,8 @@ def _arch_fields(described: Any, where: str) -> dict[str, Any]:
     if not isinstance(described, dict):
         raise UserError(f"{where}: not a network but {type(described).__name__}")
     if THREE_STAGE_FIELDS & described.keys():
-        what = "a three-stage network (base_dim, pooling between stages)"
-        raise UserError(f"{where}: {what} is not a plain ViT")
+        lacks = "stages of different widths, pooling between them and overlapping patches"
+        raise UserError(f"{where}: a network of the PiT space (base_dim) has {lacks}, which an Arch has not")
     if not PUBLIC_FIELDS & described.keys():
         return {key: value for key, value in described.items() if key != "summary"}
     known = PUBLIC_FIELDS | {"depth"}

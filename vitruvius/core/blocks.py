@@ -12,7 +12,7 @@ class Text(Strict):
     """A sentence or a paragraph."""
 
     text: str
-    style: Literal["plain", "title", "note", "warning", "error", "good"] = "plain"
+    style: Literal["plain", "title", "note", "warning", "error", "good", "code"] = "plain"
 
 
 class Formula(Strict):
@@ -42,6 +42,8 @@ class Heatmap(Strict):
     y_label: str = ""
     numbers: bool = True
     """Write each value into its cell."""
+    texts: tuple[tuple[str, ...], ...] = ()
+    """What is written into the cells instead of the values."""
 
 
 class Series(Strict):
@@ -64,6 +66,8 @@ class Lines(Strict):
     y_label: str
     log_x: bool = False
     log_y: bool = False
+    y_range: tuple[float, float] | None = None
+    """The lowest and highest value that the axis shows; default: those of the curves."""
 
 
 class Bars(Strict):
@@ -88,6 +92,9 @@ class Scatter(Strict):
     y_label: str
     log_x: bool = False
     log_y: bool = False
+    low: tuple[float, ...] = ()
+    high: tuple[float, ...] = ()
+    """The ends of an interval around each y, or none."""
 
 
 class TransportPlan(Strict):

@@ -5,12 +5,14 @@ same seed gives the same data, and bytes read from disk are verified by checksum
 
 Every member takes `validation` (how many training samples are put aside; None = the member's default) and
 `seed`, which divides or draws the samples (`--split-seed`). A name may carry an argument after a colon:
-`folder:PATH`, `noise:3x32x32`, `cifar:100`.
+`folder:PATH`, `noise:3x32x32`, `cifar:100`. Members that read the user's own pictures (READS_PICTURES) also
+take `fit`, `skip_bad` and `limit`, and have `decode`, which fills the cache and yields its progress.
 """
 
 import inspect
 import os
-from collections.abc import Callable, Hashable, Mapping, Sequence
+import re
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -20,6 +22,10 @@ from pydantic import Field, model_validator
 from vitruvius.core import plugins
 from vitruvius.core.config import Part
 from vitruvius.core.errors import UserError, VitruviusError, unknown
+from vitruvius.core.records import Progress
+from vitruvius.datasets._survey import PARTS, PictureFiles
+from vitruvius.datasets._survey import Fit as Fit
+from vitruvius.datasets._survey import Survey as Survey
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,10 +35,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Split:
-    """Samples in memory: pictures as uint8 (B, C, H, W), or float32 of any shape; with or without labels."""
+    """Samples: pictures as uint8 (B, C, H, W), in memory or mapped from a file, or float32 of any shape."""
 
     x: "Tensor"
     y: "Tensor | None"  # int64 (B,)
+    names: tuple[str, ...] = ()  # of the files of pictures, where there are some
 
     def __len__(self) -> int:
         return len(self.x)
@@ -40,7 +47,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A data set in memory with its three splits and its origin."""
+    """A data set with its three splits and its origin."""
 
     name: str  # 'mnist', 'fashion_mnist (mini)', ...: results print it
     train: Split
@@ -51,11 +58,18 @@ class Dataset:
     std: tuple[float, ...] = ()
     source: str = ""  # what was read: files, counts, 'full' or 'mini'
     sha256: str = ""  # of everything that was read, or of the drawn numbers
+    fit: Fit = "squash"  # how pictures of other shapes become squares, also when the network predicts
+    files: PictureFiles | None = None  # what was found on disk, of the user's own pictures
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Return the shape of one sample."""
         return tuple(self.train.x.shape[1:])
+
+    @property
+    def images(self) -> int:
+        """Return the number of training samples."""
+        return len(self.train)
 
     @property
     def counts(self) -> str:
@@ -66,7 +80,8 @@ class Dataset:
     @property
     def labels(self) -> dict[str, Any]:
         """Return what a prediction needs besides the weights: class names and normalisation."""
-        return {"data": self.name} | {key: list(getattr(self, key)) for key in ("classes", "mean", "std")}
+        lists = {key: list(getattr(self, key)) for key in ("classes", "mean", "std")}
+        return {"data": self.name} | lists | {"fit": self.fit}
 
     def class_counts(self) -> dict[str, int]:
         """Return the number of training samples of each class; empty without labels."""
@@ -81,7 +96,8 @@ class DataChoice(Part):
 
     group: ClassVar[str] = "data"
     data: str = "mnist"
-    """A data set (see `vitruvius list datasets`), a folder of images (PATH, PATH@SIDE) or ./mine.py:name."""
+    """A data set (see `vitruvius list datasets`), your own images (a folder: PATH or PATH@SIDE, csv:FILE,
+    shards:PATTERN) or ./mine.py:name."""
     data_dir: str | None = None
     """Where to look for its files first."""
     validation: Annotated[int, Field(ge=0)] | None = None
@@ -89,6 +105,10 @@ class DataChoice(Part):
 
     split_seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     """Seed by which the samples are divided into training, validation and test, or drawn."""
+    fit: Fit = "crop"
+    """How your own images become squares: crop keeps the centre, pad adds black bars, squash stretches."""
+    skip_bad: bool = False
+    """Leave unreadable images out instead of stopping before the work begins."""
 
     @model_validator(mode="before")
     @classmethod
@@ -102,16 +122,42 @@ class DataChoice(Part):
 
     @classmethod
     def read_older(cls, recorded: Mapping[str, Any]) -> dict[str, Any]:
-        """Older versions divided the samples by the seed of the training."""
-        return {"split_seed": recorded.get("seed", 0), **super().read_older(recorded)}
+        """Older versions divided samples by the seed of the training and squashed pictures to 32 pixels."""
+        older = {"split_seed": recorded.get("seed", 0), **super().read_older(recorded)}
+        if "fit" in recorded or not str(recorded.get("data", "")).startswith("folder:"):
+            return older
+        has_side = re.search(r".@[0-9]+$", recorded["data"])
+        return {**older, "fit": "squash", "data": recorded["data"] + ("" if has_side else "@32")}
 
-    def load(self) -> Dataset:
-        """Read or draw the data set."""
-        return get(self.data, data_dir=self.data_dir, validation=self.validation, seed=self.split_seed)
+    def load(self, limit: int | None = None) -> Dataset:
+        """Read or draw the data set; of the user's own pictures at most `limit`, all of them for training."""
+        return get(self.data, **self._options(), limit=limit)
+
+    def decode(self) -> Iterator[Progress]:
+        """Decode the user's own pictures into the cache, if they are many; `load` then finds them there."""
+        if own_pictures(self.data):
+            member, _, argument = self.data.partition(":")
+            yield from plugins.module("datasets", member).decode(argument, **self._options())
+
+    def _options(self) -> dict[str, Any]:
+        fields = {"data_dir": self.data_dir, "validation": self.validation, "seed": self.split_seed}
+        return {**fields, "fit": self.fit, "skip_bad": self.skip_bad}
 
 
-def get(name: str, *, data_dir: str | None = None, validation: int | None = None, seed: int = 0) -> Dataset:
-    """Read or draw the data set `NAME` or `NAME:ARGUMENT`, or the user's own, `./mine.py:NAME`."""
+def get(
+    name: str,
+    *,
+    data_dir: str | None = None,
+    validation: int | None = None,
+    seed: int = 0,
+    fit: Fit = "crop",
+    skip_bad: bool = False,
+    limit: int | None = None,
+) -> Dataset:
+    """Read or draw the data set `NAME` or `NAME:ARGUMENT`, or the user's own, `./mine.py:NAME`.
+
+    `fit`, `skip_bad` and `limit` are for members that read the user's own pictures.
+    """
     if seed < 0:
         raise UserError(f"seed {seed}: choose 0 or more")
     member, _, argument = name.partition(":")
@@ -124,7 +170,9 @@ def get(name: str, *, data_dir: str | None = None, validation: int | None = None
         )
     make = plugins.function("datasets", name if is_own else member)
     given = (argument,) if argument and not is_own else ()
-    options = {"data_dir": data_dir, "validation": validation, "seed": seed}
+    options: dict[str, Any] = {"data_dir": data_dir, "validation": validation, "seed": seed}
+    if own_pictures(name):
+        options |= {"fit": fit, "skip_bad": skip_bad, "limit": limit}
     try:
         inspect.signature(make).bind(*given, **options)
     except TypeError as error:
@@ -151,11 +199,29 @@ def is_folder(name: str, data_dir: str | None = None) -> bool:
     return is_dir and name.partition(":")[0] not in plugins.members("datasets")
 
 
-def read_image(path: Path, side: int) -> "NDArray[np.uint8]":
-    """Read a PNG or JPEG file as bytes (1, side, side) if it is greyscale, else (3, side, side)."""
+def own_pictures(name: str) -> bool:
+    """Whether a name is that of a member that reads the user's own pictures, as `folder:PATH`."""
+    member = plugins.members("datasets").get(name.partition(":")[0])
+    return member is not None and bool(plugins.constant(member.path, "READS_PICTURES"))
+
+
+def survey(data: Dataset) -> Survey:
+    """Return what a data set holds, in one table."""
+    counts = {}
+    for part in PARTS:
+        split: Split = getattr(data, part)
+        found = [len(split)]
+        if split.y is not None and data.classes:
+            found = split.y.bincount(minlength=len(data.classes)).tolist()
+        counts[part] = tuple(found)
+    return Survey(name=data.name, classes=data.classes, counts=counts, shape=data.shape, files=data.files)
+
+
+def read_image(path: Path, side: int, fit: Fit = "squash") -> "NDArray[np.uint8]":
+    """Read a picture file as bytes (1, side, side) if it is greyscale, else (3, side, side)."""
     from vitruvius.datasets import _images
 
-    return _images.decode(_images.read(path), side)
+    return _images.decode(_images.read(path), side, fit).pixels
 
 
 def stratified_order(labels: Sequence[Hashable], seed: int) -> list[int]:

@@ -1,68 +1,199 @@
-"""Decode an untrusted PNG or JPEG: its size is checked before it is decoded, then it is resized."""
+"""Decode an untrusted picture: its size is checked before it is decoded, then it is fitted into a square.
+
+PNG, JPEG, WebP, GIF and TIFF (the first frame or page), BMP, and HEIC with the extra `heic`. JPEGs are
+decoded at reduced size where that is enough; transparency is laid over white, EXIF turns the picture upright.
+"""
 
 import io
+import os
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import Image, UnidentifiedImageError
 
 from vitruvius.core.errors import UserError, reason
+from vitruvius.datasets._survey import Fit
 
-FORMATS = ("PNG", "JPEG")
-PIXEL_LIMIT = 16_000_000
-FILE_LIMIT = 2**27
-"""A picture of 16 megapixels with 16-bit colours and no compression has about this many bytes."""
-GREY = ("1", "L", "LA", "I", "I;16", "I;16B")
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")
+SUFFIXES = (".png", ".jpg", ".jpeg", ".jfif", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".heic", ".heif")
+PIXEL_LIMIT = 200_000_000
+FILE_LIMIT = 2**29
+GREY = ("1", "L", "LA", "La", "I", "F", "I;16", "I;16B", "I;16L", "I;16N")
+SIXTEEN_BIT = ("I", "I;16", "I;16B", "I;16L", "I;16N")
+DRAFT = (
+    2  # a JPEG is decoded at no less than so many times the side, so that the resizing filter has its pixels
+)
+GAP = 4.0  # the same for the box filter that comes before the resizing filter in very large reductions
+ORIENTATION = 0x0112
+TURNS = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
 
 
-def read(path: Path) -> bytes:
-    """Read a plain file of at most FILE_LIMIT bytes."""
+class Decoded(NamedTuple):
+    """A picture as bytes (1 or 3, side, side), and its own size when held upright."""
+
+    pixels: NDArray[np.uint8]
+    width: int
+    height: int
+
+
+def read(path: Path, offset: int = 0, length: int | None = None) -> bytes:
+    """Read a plain file, or a stretch of one, of at most FILE_LIMIT bytes."""
     try:
         if not path.is_file():
             raise UserError("not a plain file")
+        size = os.path.getsize(path) if length is None else length
+        if size > FILE_LIMIT:
+            raise UserError(f"more than {FILE_LIMIT:,} bytes")
         with open(path, "rb") as file:
-            data = file.read(FILE_LIMIT + 1)
+            file.seek(offset)
+            return file.read(size)
     except OSError as error:
         raise UserError(reason(error)) from error
-    if len(data) > FILE_LIMIT:
-        raise UserError(f"more than {FILE_LIMIT:,} bytes")
-    return data
 
 
-def decode(data: bytes, side: int) -> NDArray[np.uint8]:
-    """Return the picture as (1, side, side) if it is greyscale, else (3, side, side), stretched to a square.
+def decode(data: bytes, side: int, fit: Fit = "squash") -> Decoded:
+    """Decode a picture as a square of `side` pixels, of one plane if it is grey, else three.
 
-    Transparency is dropped; the EXIF orientation is applied.
+    `squash` stretches it, `crop` keeps the centre, `pad` keeps everything between black bars.
     """
+    with _opened(data) as image:
+        width, height = image.size
+        if image.format in ("JPEG", "MPO"):
+            image.draft(None, (DRAFT * side, DRAFT * side))
+            image.load()
+        else:
+            image.load()
+            width, height = image.size  # a TIFF is turned upright as it is loaded
+        turn = _orientation(image)
+        small = _fitted(_plain(image), side, fit)
+        # On the few pixels that are left: the fits treat all sides alike.
+        upright = np.asarray(small.transpose(TURNS[turn]) if turn in TURNS else small)
+        if turn in TURNS and turn >= 5:
+            width, height = height, width
+        if image.mode in GREY:
+            return Decoded((upright if upright.ndim == 2 else upright[:, :, 0])[None].copy(), width, height)
+        return Decoded(np.ascontiguousarray(upright.transpose(2, 0, 1)), width, height)
+
+
+def size(path: Path, offset: int = 0, length: int | None = None) -> tuple[int, int]:
+    """Return width and height as the picture is stored; of a whole file only the header is read."""
+    if length is None and not path.is_file():
+        raise UserError("not a plain file")
+    with _opened(path if length is None else read(path, offset, length)) as image:
+        return image.size
+
+
+@contextmanager
+def _opened(source: bytes | Path) -> Iterator[Image.Image]:
+    """Open a picture of at most PIXEL_LIMIT pixels; every fault inside is a `UserError`."""
+    before = Image.MAX_IMAGE_PIXELS
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Pillow's remarks on harmless metadata
         warnings.simplefilter("error", Image.DecompressionBombWarning)
         try:
-            with Image.open(io.BytesIO(data), formats=FORMATS) as image:
-                return _pixels(image, side)
+            Image.MAX_IMAGE_PIXELS = PIXEL_LIMIT
+            file = io.BytesIO(source) if isinstance(source, bytes) else source
+            with Image.open(file, formats=_formats()) as image:
+                width, height = image.size
+                if width * height > PIXEL_LIMIT:
+                    raise UserError(_too_large(f"{width} x {height}"))
+                yield image
         except UserError:
             raise
+        except (Image.DecompressionBombWarning, Image.DecompressionBombError):
+            raise UserError(_too_large("too many")) from None
         except UnidentifiedImageError:
-            raise UserError("not a PNG or JPEG") from None
+            raise UserError(_not_a_picture(source if isinstance(source, bytes) else b"")) from None
         # hostile files reach struct.error, SyntaxError, KeyError, zlib.error and others inside the decoders
         except Exception as error:
             raise UserError(f"cannot be decoded: {error or type(error).__name__}") from error
+        finally:
+            Image.MAX_IMAGE_PIXELS = before
 
 
-def _pixels(image: Image.Image, side: int) -> NDArray[np.uint8]:
+def _too_large(size: str) -> str:
+    return f"{size} pixels, at most {PIXEL_LIMIT // 10**6} million are decoded"
+
+
+@cache
+def _formats() -> tuple[str, ...]:
+    """Return the formats that are read; HEIC if its package is installed."""
+    with suppress(ImportError):
+        import pillow_heif
+
+        pillow_heif.register_heif_opener()
+        return (*FORMATS, "HEIF")
+    return FORMATS
+
+
+def _not_a_picture(data: bytes) -> str:
+    """Say what a file without a known format is."""
+    if data[4:8] == b"ftyp" and data[8:12] in (b"heic", b"heix", b"mif1", b"msf1", b"hevc"):
+        return "HEIC, which needs the extra: pip install 'vitruvius[heic]'"
+    return "not a PNG, JPEG, WebP, GIF, BMP or TIFF"
+
+
+def _fitted(image: Image.Image, side: int, fit: Fit) -> Image.Image:
+    """Resize a picture to a square."""
     width, height = image.size
-    if width * height > PIXEL_LIMIT:
-        raise UserError(f"{width} x {height} pixels, at most {PIXEL_LIMIT // 10**6} million are decoded")
-    upright = ImageOps.exif_transpose(image)
-    plain = _grey(upright) if upright.mode in GREY else upright.convert("RGB")
-    small = np.asarray(plain.resize((side, side), Image.Resampling.BILINEAR))
-    return small[None] if small.ndim == 2 else np.ascontiguousarray(small.transpose(2, 0, 1))
+    if fit == "crop":
+        short = min(width, height)
+        left, top = (width - short) / 2, (height - short) / 2
+        return _resized(image, (side, side), (left, top, left + short, top + short))
+    if fit == "pad":
+        # Bars of equal width on both sides, so that a turned picture is treated alike.
+        left, top = (_bar(side, length / max(width, height)) for length in (width, height))
+        square = Image.new(image.mode, (side, side))
+        square.paste(_resized(image, (side - 2 * left, side - 2 * top)), (left, top))
+        return square
+    return _resized(image, (side, side))
 
 
-def _grey(image: Image.Image) -> Image.Image:
-    """Convert to 8 bits per pixel; Pillow's own conversion would clip 16-bit greys to white."""
-    if image.mode.startswith("I"):
+def _bar(side: int, fraction: float) -> int:
+    """Return the width of each of the two bars beside what takes this fraction of a side."""
+    return min((side - 1) // 2, round(side * (1 - fraction) / 2))
+
+
+def _resized(
+    image: Image.Image, size: tuple[int, int], box: tuple[float, float, float, float] | None = None
+) -> Image.Image:
+    return image.resize(size, Image.Resampling.BILINEAR, box=box, reducing_gap=GAP)
+
+
+def _orientation(image: Image.Image) -> int:
+    """Return the EXIF orientation that is left to apply; broken metadata spoil no picture."""
+    try:
+        return int(image.getexif().get(ORIENTATION, 1))
+    except Exception:
+        return 1
+
+
+def _plain(image: Image.Image) -> Image.Image:
+    """Convert to 8 bits, grey or RGB, with transparency laid over white."""
+    if image.mode in SIXTEEN_BIT:
+        # Pillow's own conversion would clip 16-bit greys to white
         return Image.fromarray((np.asarray(image).astype(np.int64).clip(0, 65535) >> 8).astype(np.uint8))
-    return image.convert("L")
+    if image.mode == "F":
+        values = np.asarray(image)
+        if not (np.isfinite(values).all() and values.min() >= 0 and values.max() <= 1):
+            raise UserError("its numbers are not all between 0 and 1")
+        return Image.fromarray((values * 255).round().astype(np.uint8))
+    if image.mode in ("LA", "La", "PA", "RGBA", "RGBa") or "transparency" in image.info:
+        colours = image.convert("RGBA")
+        white = Image.new("RGBA", colours.size, (255, 255, 255, 255))
+        return Image.alpha_composite(white, colours).convert("RGB")
+    return image.convert("L" if image.mode in GREY else "RGB")

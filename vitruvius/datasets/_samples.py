@@ -12,6 +12,9 @@ from torch import Tensor
 from vitruvius.arch import cost
 from vitruvius.core.errors import UserError
 from vitruvius.datasets import Dataset, Split
+from vitruvius.datasets._listing import validation_size
+
+AT_A_TIME = 4096  # samples whose pixels are counted together
 
 
 def refuse_if_too_big(what: str, need: int) -> None:
@@ -33,7 +36,12 @@ def mean_std(x_BCHW: Tensor) -> tuple[tuple[float, ...], tuple[float, ...]]:
     level = torch.arange(256, dtype=torch.float64) / 255
     means, deviations = [], []
     for channel in range(x_BCHW.shape[1]):
-        counts = torch.bincount(x_BCHW[:, channel].reshape(-1), minlength=256)
+        # By parts: a set that lies on disk must not come into memory as a whole.
+        parts = torch.split(x_BCHW[:, channel], AT_A_TIME)
+        counts = sum(
+            (torch.bincount(part.reshape(-1), minlength=256) for part in parts),
+            torch.zeros(256, dtype=torch.long),
+        )
         share = counts / counts.sum().double()
         means.append(float(share @ level))
         deviation = math.sqrt(float(share @ (level - means[-1]) ** 2))
@@ -47,12 +55,3 @@ def dataset(x: Tensor, y: Tensor, test: Split, validation: int | None, default: 
     train, put_aside = Split(x[:cut], y[:cut]), Split(x[cut:], y[cut:])
     mean, std = mean_std(train.x) if x.dtype == torch.uint8 else ((), ())
     return Dataset(train=train, validation=put_aside, test=test, mean=mean, std=std, **facts)
-
-
-def validation_size(asked: int | None, default: int, available: int) -> int:
-    """Return the number of validation samples; refuse one that leaves nothing to train on."""
-    size = default if asked is None else asked
-    if not 0 <= size < available:
-        possible = f"0 to {available - 1:,} can be put aside"
-        raise UserError(f"validation {size}: of {available:,} training samples {possible}")
-    return size

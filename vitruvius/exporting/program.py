@@ -5,6 +5,7 @@ Shapes: B batch, C channels, H and W the image's sides.
 
 import copy
 import json
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -52,9 +53,10 @@ def trace(trained: ViT, settings: ExportSettings) -> torch.export.ExportedProgra
 
 def inexportable(settings: ExportSettings, kernel: str, error: Exception) -> UserError:
     """Make the error for a network that torch cannot convert, with the first line of torch's reason."""
-    reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+    reason = re.sub(r"\x1b\[[0-9;]*m", "", str(error).strip() or type(error).__name__).splitlines()[0]
+    cure = "" if settings.fixed_batch else "; a fixed --batch may be possible"
     return UserError(
-        f"--format {settings.format}: torch cannot convert a network with the kernel {kernel}: {reason}"
+        f"--format {settings.format}: torch cannot convert a network with the kernel {kernel}: {reason}{cure}"
     )
 
 

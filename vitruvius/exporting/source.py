@@ -88,7 +88,9 @@ def load(folder: Path) -> Source:
     recorded = manifest.get("environment", {}).get("data_sha256", data.sha256)
     notes = () if recorded == data.sha256 else (f"the data {data.name} have changed since the training",)
     unnamed = tuple(f"LABEL_{index}" for index in range(len(model.classes), arch.classes))
-    mean, std = (tuple(value.expand(arch.channels, 1, 1).flatten().tolist()) for value in model[2:])
+    mean, std = (
+        tuple(value.expand(arch.channels, 1, 1).flatten().tolist()) for value in (model.mean, model.std)
+    )
     if data.mean:  # a run that started from a checkpoint normalises as that one does
         data = replace(data, mean=mean, std=std)
     return Source(folder, model.net, (*model.classes, *unnamed), mean, std, data, notes)

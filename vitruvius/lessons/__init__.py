@@ -4,25 +4,32 @@
 - `Question`: a `lessons.Question`, whose defaults are the assignment's numbers (exact fields are `Exact`, and
   `Annotated[Matrix, "N D"]` gives a shape: equal letters mean equal sizes);
 - `solve(question) -> Iterator[Step | Answer]`: the steps in order, written on a `Board`, the `Answer` last;
-- `prove(question, answer) -> Iterator[Proof]`: independent computations that judge the answer.
+- `prove(question, answer) -> Iterator[Proof]`: independent computations that judge the answer;
+- `TASK`: what a student is asked, `attempt(question, write)`: what is written down in order, with the usual
+  mistakes (`Attempt`), and `draw(random)`: the fields of a question with other numbers. A lesson with
+  nothing to compute has none of the three.
 
 Laws, tested over the folder: a lesson runs on its defaults; everything is JSON-able; all proofs pass;
 **changing any numeric entry of the answer by one part in a million makes a proof fail** (an entry estimated
-by Monte Carlo: by five of its standard errors). Lessons are imported only to be worked: names and summaries
-are read from the source."""
+by Monte Carlo: by five of its standard errors); what `attempt` writes down is what `solve` finds; every
+mistake is recognised; drawn questions are answered and proved. Lessons are imported only to be worked: names
+and summaries are read from the source."""
 
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
+from random import Random
 from typing import Annotated, Any, ClassVar, Protocol, Self, cast
 
-from pydantic import BeforeValidator, ConfigDict, PlainSerializer, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 
 from vitruvius.core import plugins
 from vitruvius.core.blocks import Block, Figure, Formula, Text
 from vitruvius.core.config import Strict
 from vitruvius.core.records import Record
 from vitruvius.lessons import _board, _shapes
+from vitruvius.lessons._attempt import Attempt as Attempt
+from vitruvius.lessons._attempt import Line as Line
 from vitruvius.lessons._board import latex as latex
 
 SUBJECTS = (
@@ -134,6 +141,8 @@ class Step(Record):
     """LaTeX, with the numbers filled in."""
     value: Annotated[Value, PlainSerializer(plain)] = None
     figure: Figure | None = None
+    named: dict[str, Any] = Field(default={}, exclude=True, repr=False)
+    """The value, or its parts, by their names on the board."""
 
     def view(self) -> Iterable[Block]:
         yield Text(text=self.says)
@@ -158,12 +167,15 @@ class Board(dict[str, Any]):
 
         A text as `value` is a name, or several names for a dict.
         """
+        name = _board.last_name(formula)
+        named = {name: self[name]} if name else {}
         if value is ...:
             value = _board.last(formula, self)
         elif isinstance(value, str):
+            named |= self.pick(value)
             value = self.pick(value) if " " in value else self[value]
         says, formula = _board.sentence(says, self), _board.formula(formula, self)
-        return Step(says=says, formula=formula, value=value, figure=figure)
+        return Step(says=says, formula=formula, value=value, figure=figure, named=named)
 
     def pick(self, names: str) -> dict[str, Any]:
         """The values of these names, separated by blanks."""
@@ -212,6 +224,22 @@ class Lesson(Protocol):
     def prove(self, question: Any, answer: Answer) -> Iterator[Proof]: ...
 
 
+class Exercise(Lesson, Protocol):
+    """What the module of a lesson that computes something offers beside."""
+
+    TASK: str
+
+    def attempt(self, question: Any, write: Attempt) -> None: ...
+
+    def draw(self, random: Random) -> dict[str, Any]: ...
+
+
 def get(name: str) -> Lesson:
     """The lesson of that name."""
     return cast(Lesson, plugins.module("lessons", name))
+
+
+def exercise(name: str) -> Exercise | None:
+    """The lesson of that name if students can be asked to compute it."""
+    found = plugins.module("lessons", name)
+    return cast(Exercise, found) if hasattr(found, "attempt") else None

@@ -101,6 +101,16 @@ def last(template: str, named: Mapping[str, Any]) -> Any:
     return _value(place, named) if place and place.end() == len(template) else None
 
 
+def last_name(template: str) -> str:
+    """The name of the value that a template ends with; empty if that is a part of a value or something else.
+
+    >>> last_name("n = <n>"), last_name("n = <n[0]>"), last_name("<n> words")
+    ('n', '', '')
+    """
+    *_, place = (None, *PLACE.finditer(template))
+    return place[1] if place and place.end() == len(template) and not place[2] else ""
+
+
 def _value(place: re.Match[str], named: Mapping[str, Any]) -> Any:
     value = named[place[1]]
     for attribute, index in re.findall(r"\.(\w+)|\[(-?\w+)\]", place[2]):

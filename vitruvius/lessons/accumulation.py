@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from copy import deepcopy
 from functools import lru_cache
+from random import Random
 from typing import Any, Self
 
 import torch
@@ -16,12 +17,17 @@ from torch.nn import functional
 
 from vitruvius import lessons
 from vitruvius.core.config import Ints
-from vitruvius.lessons import Answer, Board, Proof, Step
+from vitruvius.lessons import Answer, Attempt, Board, Proof, Step
 from vitruvius.lessons._figures import curves
 from vitruvius.lessons._proofs import agree
 from vitruvius.nn.accumulation import Accumulate, by_modules, difference, modules_mixing_rows
 
 SUBJECT = "training"
+TASK = (
+    "Gradient accumulation. An epoch of <samples> samples is read in micro-batches of <batch>; the "
+    "loop steps after every <steps> micro-batches and not once more at the end. How many micro- "
+    "batches and updates does an epoch have, and the gradients of how many samples are left over?"
+)
 CHANNELS, SIDE, CLASSES, EPS = 6, 5, 5, 1e-5
 NORMS = ("batch", "layer")
 
@@ -120,6 +126,40 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     """The network written out by hand, rows that feel one another, and the loop run and watched."""
     for name, (method, found) in _again(question).items():
         yield agree(name, method, answer[name], found, 1e-8)
+
+
+def attempt(question: Question, write: Attempt) -> None:
+    """What an epoch leaves over."""
+    samples, batch, steps = question.samples, question.batch, question.steps
+
+    def counted(micro_batches: int, updates: int, left: int) -> dict[str, int]:
+        return {"micro_batches": micro_batches, "updates": updates, "samples": left}
+
+    whole, micro = samples // batch, -(-samples // batch)
+    done = micro // steps * steps
+    write(
+        "leftover",
+        counted(micro, done // steps, max(0, samples - done * batch)),
+        "micro-batches and updates of an epoch, and samples whose gradients are left over",
+        "Does the last, smaller micro-batch count, and does the loop step after it?",
+        r"m = \lceil n / b \rceil, \quad u = \lfloor m / k \rfloor, \quad n - u k b",
+        dropped=(
+            "the last, smaller micro-batch is not counted",
+            counted(whole, whole // steps, max(0, samples - whole // steps * steps * batch)),
+        ),
+        full=(
+            "the leftover micro-batches are all taken to be full",
+            counted(micro, done // steps, (micro - done) * batch),
+        ),
+        stepped=("a step is made for the leftover micro-batches", counted(micro, -(-micro // steps), 0)),
+    )
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """An epoch whose last micro-batch is smaller and whose last steps are missing."""
+    batch, steps = random.randint(4, 9), random.randint(3, 6)
+    micro = steps * random.randint(2, 6) + random.randint(1, steps - 2)
+    return {"batch": batch, "steps": steps, "samples": micro * batch + random.randint(1, batch - 1)}
 
 
 def _network(question: Question, norm: str) -> nn.Sequential:

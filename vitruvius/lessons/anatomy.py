@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import lru_cache
+from random import Random
 from typing import Annotated, Any, Self
 
 import torch
@@ -14,12 +15,17 @@ from vitruvius import lessons
 from vitruvius.arch import cost, tables
 from vitruvius.arch.arch import Arch
 from vitruvius.core.blocks import Bars
-from vitruvius.lessons import Answer, Board, Proof, Step
+from vitruvius.lessons import Answer, Attempt, Board, Proof, Step
 from vitruvius.lessons._proofs import agree
 from vitruvius.nn.attention import unfolded
 from vitruvius.nn.vit import ViT, patches
 
 SUBJECT = "vision transformers"
+TASK = (
+    "The parts of a Vision Transformer (its sizes are given under arch). Count the pairs that "
+    "attention compares, the weights of the attention and of the MLP of one layer, the parameters of "
+    "all norms and of the head, and all parameters together."
+)
 DEEPEST = 64
 POSITIONS = {
     "learned": "a learned table of <tokens> x <width> = <table> numbers, where the original Transformer "
@@ -78,6 +84,83 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     yield agree("layers", "the modules and torch's operation counter", answer["layers"], found)
     totals = {name: sum(entry[name] for entry in found) for name in ("parameters", "macs")}
     yield agree("totals", "sums over the modules", answer, totals)
+
+
+def attempt(question: Question, write: Attempt) -> None:
+    """The counts of the parts, then their sum."""
+    arch, layer = question.arch, question.arch.layers[0]
+    width, inner, norms = arch.width, layer.heads * layer.head_dim, 2 * arch.depth + 1
+    write(
+        "pairs",
+        arch.tokens**2,
+        "pairs of tokens in one head",
+        "How many tokens are there, and which of them does a token look at?",
+        r"N^2 \text{ with } N = (\text{image} / \text{patch})^2 + 1 \text{ (class token)}",
+        no_class=("the class token is not counted", arch.patches**2),
+        once=("every pair is counted once", arch.tokens * (arch.tokens - 1) // 2),
+    )
+    right = {"weights": 4 * width * inner, "mlp": 2 * width * layer.mlp}
+    right |= {"scales": norms * 2 * width, "head": width * arch.classes + arch.classes}
+    found = {}
+    found["weights"] = write(
+        "weights",
+        right["weights"],
+        "weights of the attention of one layer, without biases",
+        "Which four maps does attention have, and how wide are all heads together?",
+        r"4 D \cdot (H E)",
+        every_head=("every head is given the whole width", 4 * width * width * layer.heads),
+        no_output=("the output map is forgotten", 3 * width * inner),
+    )
+    found["mlp"] = write(
+        "mlp",
+        right["mlp"],
+        "weights of the MLP of one layer, without biases",
+        "How many maps does the MLP have?",
+        r"2 D M",
+        one_map=("only one of the two maps is counted", width * layer.mlp),
+    )
+    found["scales"] = write(
+        "scales",
+        right["scales"],
+        "parameters of all norms",
+        "How many norms does a layer have, is there one at the end, and what does a norm learn?",
+        r"(2 L + 1) \cdot 2 D",
+        no_shift=("only the scales are counted, not the shifts", norms * width),
+        no_last=("the last norm is forgotten", (norms - 1) * 2 * width),
+    )
+    found["head"] = write(
+        "head",
+        right["head"],
+        "parameters of the head",
+        "Has the head a bias?",
+        r"D C + C",
+        no_bias=("the bias of the head is forgotten", width * arch.classes),
+    )
+    off = {name: found[name] - right[name] for name in right}
+    total = cost.cost(arch, fold=False).params + sum(
+        off[name] * (arch.depth if name in ("weights", "mlp") else 1) for name in off
+    )
+    learned = arch.tokens * width if arch.positions == "learned" else 0
+    write(
+        "parameters",
+        total,
+        "parameters of the whole network",
+        "What else is learned beside the layers: patches, positions, class token, biases?",
+        r"\text{patches} + \text{class token} + \text{positions} + L (\dots) + \text{norm} + \text{head}",
+        no_positions=("the table of positions is forgotten", total - learned),
+        one_layer=(
+            "the weights of one layer only are counted",
+            total - (arch.depth - 1) * (found["weights"] + found["mlp"]),
+        ),
+    )
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """A small network of even sizes."""
+    heads, patch = random.choice((2, 4)), random.choice((4, 7, 8))
+    sizes = {"image": patch * random.randint(2, 6), "patch": patch, "channels": random.choice((1, 3))}
+    sizes |= {"width": heads * random.choice((8, 12, 16)), "depth": random.randint(2, 6), "heads": heads}
+    return {"arch": sizes | {"mlp": random.choice((48, 64, 96, 128)), "classes": random.randint(2, 10)}}
 
 
 def _input_steps(arch: Arch, board: Board) -> Iterator[Step]:
@@ -201,8 +284,9 @@ def _measured(arch: Arch) -> tuple[dict[str, Any], ...]:
     x = stage("positions", owned, lambda x: x if model.positions is None else x + model.positions, x)
     for index, layer in enumerate(model.layers):
         attention, mlp = [layer.norm1, layer.attention], [layer.norm2, layer.mlp]
-        x = stage(f"layer {index} attention", attention, lambda x, of=layer: x + of.attention(of.norm1(x)), x)
-        x = stage(f"layer {index} mlp", mlp, lambda x, of=layer: x + of.mlp(of.norm2(x)), x)
+        scales = ([layer.scale1], [layer.scale2]) if arch.layer_scale else ([], [])
+        x = stage(f"layer {index} attention", attention + scales[0], lambda x, of=layer: x + of.mix(x), x)
+        x = stage(f"layer {index} mlp", mlp + scales[1], lambda x, of=layer: x + of.transform(x), x)
     if arch.final_norm == "tokens":
         x = stage("norm", [model.norm], model.norm, x)
         stage("head", [model.head], lambda x: model.head(model.pool(x)), x)

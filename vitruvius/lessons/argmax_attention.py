@@ -6,21 +6,28 @@ of o. Shapes: M keys, D width of query and keys, E width of the values."""
 from collections.abc import Iterator
 from fractions import Fraction
 from math import sqrt
-from typing import Annotated
+from random import Random
+from typing import Annotated, Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Bars
-from vitruvius.lessons import Answer, Board, Matrix, Proof, Step, Vector, exact
+from vitruvius.lessons import Answer, Attempt, Board, Matrix, Proof, Step, Vector, exact
+from vitruvius.lessons._draws import whole
 from vitruvius.lessons._exact import root, surd
 from vitruvius.lessons._figures import numbered
 from vitruvius.lessons._proofs import agree, holds
-from vitruvius.lessons._tensors import attend, tensors
+from vitruvius.lessons._tensors import arrays, attend, softmax, tensors
 
 SUBJECT = "attention"
+TASK = (
+    "Attention with argmax in the place of softmax. Rows of keys and values belong together. Which "
+    "value is returned, and how far may the query move in any direction before another key wins?"
+)
 
 
 class Question(lessons.Question):
@@ -122,6 +129,52 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
         yield holds(
             "no nearer boundary", "random directions", same == 2000, f"{same} of 2000 steps keep the winner"
         )
+
+
+def attempt(question: Question, write: Attempt) -> None:
+    """Scores, the winner's value, the distance to another winner."""
+    q, k, v = arrays(question.query, question.keys, question.values)
+    scores = write(
+        "scores",
+        k @ q,
+        "product of the query with each key",
+        "How much does the query agree with each key?",
+        r"s_j = q \cdot k_j",
+        cosine=("the products are divided by the lengths of the keys", k @ q / np.linalg.norm(k, axis=1)),
+        scaled=("the products are divided by the root of the width", k @ q / len(q) ** 0.5),
+    )
+    winner = int(scores.argmax())
+    write(
+        "output",
+        v[winner],
+        "what is returned",
+        "Which key wins, and what happens to the values of the others?",
+        r"o = v_w, \quad w = \arg\max_j s_j",
+        soft=("the values are mixed with a softmax", softmax(scores) @ v),
+        key=("the winning key is returned, not its value", k[winner]),
+    )
+    apart = np.linalg.norm(k - k[winner], axis=1)
+    lead, rivals = scores[winner] - scores, apart > 0
+    if not rivals.any():
+        return
+    write(
+        "margin",
+        float((lead[rivals] / apart[rivals]).min()),
+        "distance that the query may move",
+        "In which direction does a rival catch up soonest, and how fast?",
+        r"\min_j \frac{s_w - s_j}{\lVert k_w - k_j \rVert}",
+        lead=("the lead is not divided by the distance of the keys", float(lead[rivals].min())),
+        half=("half of the distance is taken", float((lead[rivals] / apart[rivals]).min() / 2)),
+    )
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """Four keys whose scores differ, so that one wins."""
+    while True:
+        keys, query = whole(random, 0, 5, 4, 3), whole(random, -1, 2, 3)
+        scores = [sum(a * b for a, b in zip(key, query, strict=True)) for key in keys]
+        if len(set(scores)) == len(scores):
+            return {"keys": keys, "query": query, "values": whole(random, -2, 4, 4, 3)}
 
 
 def _slope(question: Question, kernel: str, **options: bool) -> float:

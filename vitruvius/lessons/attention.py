@@ -7,8 +7,10 @@ $\sqrt{d}$ when `scaled`. Rows of `keys`, `values` and `queries` are vectors, on
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from random import Random
 from typing import Annotated, Any, Literal, Self
 
+import numpy as np
 import sympy
 import torch
 from pydantic import model_validator
@@ -16,13 +18,19 @@ from sympy import Expr
 from torch.nn.functional import scaled_dot_product_attention
 
 from vitruvius import lessons
-from vitruvius.lessons import Answer, Board, Matrix, Proof, Step, exact, latex
+from vitruvius.lessons import Answer, Attempt, Board, Matrix, Proof, Step, exact, latex
+from vitruvius.lessons._draws import whole
 from vitruvius.lessons._exact import root
 from vitruvius.lessons._figures import heatmap
 from vitruvius.lessons._proofs import agree
-from vitruvius.lessons._tensors import attend, tensors, weights
+from vitruvius.lessons._tensors import arrays, attend, softmax, tensors, weights
 
 SUBJECT = "attention"
+TASK = (
+    "Attention by hand. Rows of keys, values and queries are the vectors of the time steps. Work out "
+    "the output of softmax attention for the query of time step <step>, without dividing the scores "
+    "by anything: its scores, its weights, and the mixture."
+)
 
 
 class Question(lessons.Question):
@@ -110,6 +118,52 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     forms = [answer["form"]] if question.step else answer["form"]
     evaluated = [_evaluated(form, question.values) for form in forms]
     yield agree("form", "the symbolic form, put into numbers", answer["output"], question.shaped(evaluated))
+
+
+def attempt(question: Question, write: Attempt) -> None:
+    """Scores, weights, output."""
+    q, k, v = arrays(question.queries, question.keys, question.values)
+    asked, root_d, shaped = question.asked, k.shape[1] ** 0.5, question.shaped
+    products = (q @ k.T)[asked]
+    divided = ("the scores are divided by sqrt(d), which is not asked", shaped(products / root_d))
+    plain = (f"the scores are not divided by sqrt({k.shape[1]})", shaped(products))
+    scores = write(
+        "scores",
+        shaped(products / root_d if question.scaled else products),
+        "scores of the query, one per key",
+        "With which vectors is the query multiplied, and is the product divided by anything?",
+        r"s_{ij} = k_j^T q_i \text{, divided by } \sqrt{d} \text{ when scaled}",
+        swapped=("keys and queries are swapped", shaped((k @ q.T)[asked]) if len(q) == len(k) else None),
+        root=plain if question.scaled else divided,
+        width=("the scores are divided by d", shaped(products / root_d**2)),
+    )
+    hidden, score = ~np.array([question.sees(i) for i in asked]), np.atleast_2d(scores)
+    weights = write(
+        "weights",
+        shaped(softmax(np.where(hidden, -np.inf, score))),
+        "attention weights, one per key",
+        "Which function turns the scores into positive weights that add up to 1?",
+        r"w_{ij} = \frac{e^{s_{ij}}}{\sum_l e^{s_{il}}}",
+        linear=("the scores are divided by their sum", shaped(score / score.sum(1, keepdims=True))),
+        zero_score=("hidden scores are set to 0", shaped(softmax(np.where(hidden, 0.0, score)))),
+        base2=("powers of 2 are taken instead of powers of e", shaped(softmax(score * math.log(2)))),
+    )
+    write(
+        "output",
+        weights @ v,
+        "output of attention",
+        "What is mixed with these weights?",
+        r"a_i = \sum_j w_{ij} v_j",
+        keys=("the keys are mixed instead of the values", weights @ k),
+        transposed=("the matrix of the values is transposed", weights @ v.T if len(v) == len(v.T) else None),
+        best=("only the value of the largest weight is taken", shaped(v[np.atleast_2d(weights).argmax(1)])),
+    )
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """Three keys, values and queries of small whole numbers."""
+    given = {name: whole(random, -1, 2, 3, 3) for name in ("keys", "queries")}
+    return given | {"values": whole(random, 0, 5, 3, 3), "step": random.randint(1, 3)}
 
 
 def _product_step(board: Board, question: Question) -> Step:

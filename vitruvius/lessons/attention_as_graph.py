@@ -7,6 +7,7 @@ assignment writes."""
 
 import math
 from collections.abc import Iterator
+from random import Random
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -15,12 +16,18 @@ from pydantic import Field
 from scipy.optimize import brentq
 
 from vitruvius import kernels, lessons
-from vitruvius.lessons import Answer, Board, Matrix, Proof, Step, exact
+from vitruvius.lessons import Answer, Attempt, Board, Matrix, Proof, Step, exact
+from vitruvius.lessons._draws import whole
 from vitruvius.lessons._figures import heatmap
 from vitruvius.lessons._proofs import agree
-from vitruvius.lessons._tensors import Array, attend, tensors, weights
+from vitruvius.lessons._tensors import Array, arrays, attend, tensors, weights
 
 SUBJECT = "recurrent nets and graphs"
+TASK = (
+    "Attention as message passing on the complete graph of the words, without a mask. Rows of states "
+    "are the vectors h_j; w_q, w_k and w_v multiply them from the left; scores are not scaled. How "
+    "many edges are there (loops included), and what are scores, weights and new states?"
+)
 
 
 class Question(lessons.Question):
@@ -160,6 +167,63 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     yield agree("output", "the graph kernel with an edge list", answer["output"], by_edges)
     counted = _by_name([_counted(tokens, question.window) for tokens in question.tokens])
     yield agree("cost of long range", "counting and walking", answer["long_range"], counted)
+
+
+def attempt(question: Question, write: Attempt) -> None:
+    """Edges, scores, weights, new states."""
+    h, w_q, w_k, w_v = arrays(question.states, question.w_q, question.w_k, question.w_v)
+    edge, root = question.edges, len(w_q) ** 0.5 if question.scaled else 1
+    write(
+        "edges",
+        int(edge.sum()),
+        "number of edges, loops included",
+        "Does a word also look at itself, and is a pair one edge or two?",
+        r"n^2 \text{ without a mask}",
+        no_loops=("the loops are left out", int(edge.sum() - edge.diagonal().sum())),
+        undirected=("the two directions of a pair are counted as one", int(np.tril(edge | edge.T).sum())),
+    )
+    scores = write(
+        "scores",
+        h @ w_q.T @ (h @ w_k.T).T / root,
+        "scores: row i asks, column j answers",
+        "Which of the two words gives the query, which the key?",
+        r"s_{ij} = Q h_i \cdot K h_j",
+        swapped=("queries and keys are swapped", h @ w_k.T @ (h @ w_q.T).T / root),
+        states=("the states themselves are compared, without Q and K", h @ h.T / root),
+    )
+
+    def soft(axis: int) -> Any:
+        power = np.exp(np.where(edge, scores - scores.max(), -np.inf))
+        return power / np.maximum(power.sum(axis, keepdims=True), 1e-300)
+
+    weights = write(
+        "weights",
+        soft(1),
+        "attention weights: each row adds up to 1",
+        "Over which index do the weights add up to 1: over those who are heard, or over those who hear?",
+        r"a_{ij} = \frac{e^{s_{ij}}}{\sum_l e^{s_{il}}}",
+        columns=("the softmax runs over the columns", soft(0)),
+        total=(
+            "all powers are divided by one sum",
+            soft(1) * 0 + np.exp(scores) * edge / np.exp(scores)[edge].sum(),
+        ),
+    )
+    value = h @ w_v.T
+    write(
+        "output",
+        weights @ value,
+        "new states, a row per word",
+        "Whose values does a word receive: its own, or those of the words it looks at?",
+        r"h_i' = \sum_j a_{ij} V h_j",
+        own=("every word keeps its own value", value),
+        states_mixed=("the states are mixed, without V", weights @ h),
+    )
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """Four words of two entries."""
+    matrices = {name: whole(random, -1, 2, 2, 2) for name in ("w_q", "w_k", "w_v")}
+    return matrices | {"states": whole(random, -1, 1, 4, 2)}
 
 
 def _counted(tokens: int, window: int) -> dict[str, float]:

@@ -7,7 +7,8 @@ copies token $\tau(i)$ to place i. Rows are tokens and matrices act from the rig
 
 import math
 from collections.abc import Iterator
-from typing import Annotated, Literal, Self
+from random import Random
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import torch
@@ -16,13 +17,20 @@ from torch import Tensor
 from torch.nn.functional import conv1d, pad
 
 from vitruvius import kernels, lessons
-from vitruvius.lessons import Answer, Board, Exact, Matrix, Proof, Step, exact
+from vitruvius.lessons import Answer, Attempt, Board, Exact, Matrix, Proof, Step, exact
+from vitruvius.lessons._draws import whole
 from vitruvius.lessons._figures import curves
 from vitruvius.lessons._proofs import agree
 from vitruvius.lessons._shapes import measure
-from vitruvius.lessons._tensors import Array, softmax, tensor
+from vitruvius.lessons._tensors import Array, arrays, softmax, tensor
 
 SUBJECT = "attention"
+TASK = (
+    "Self-attention as a convolution whose ends wrap around: rows of x are the contents of the "
+    "tokens, taps are the maps of the left neighbour, the token itself and the right neighbour (they "
+    "multiply rows from the right). What should come out, and which part of the weight goes to the "
+    "wrong tokens at this sharpness s, when the score wanted leads by s / sqrt(n)?"
+)
 MEANINGS = {
     "identity": "Each token asks for its own place and gets its own content back.",
     "permutation": "Each token asks for the place of another and gets its content.",
@@ -131,6 +139,46 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     yield agree("output", "the softmax kernel of this package with these weights", answer["output"], output)
     error = (output - target).abs().max()
     yield agree("error", "the kernel against torch's operation", answer["error"], error)
+
+
+def attempt(question: Question, write: Attempt) -> None:
+    """What is to come out, and the weight that goes astray."""
+    target, n, sharpness = _target(question).astype(float), len(question.x), float(question.sharpness)
+    mirrored: Any = target
+    cut: Any = target
+    if question.kind == "convolution":
+        (x, *taps), reach = arrays(question.x, *question.taps), len(question.taps) // 2
+        mirrored = sum(x[seen] @ tap for seen, tap in zip(question.sources, taps[::-1], strict=True))
+        padded = np.pad(x, ((reach, reach), (0, 0)))
+        cut = sum(padded[i : i + n] @ tap for i, tap in enumerate(taps))
+    write(
+        "target",
+        target,
+        "what should come out, a row per token",
+        "Which tokens does a token see, and which map belongs to which neighbour?",
+        r"y_i = \sum_o x_{i+o} T_o, \text{ places beyond the ends wrap around}",
+        mirrored=("the taps are taken from right to left", mirrored),
+        cut=("the ends do not wrap around but see zeros", cut),
+    )
+
+    def lost(lead: float, others: int) -> float:
+        return others / (math.exp(min(lead, 700.0)) + others)
+
+    write(
+        "lost",
+        lost(sharpness / n**0.5, n - 1),
+        "part of the weight that goes to the wrong tokens",
+        "How many wrong tokens are there, and by how much does the right score lead?",
+        r"1 - w = \frac{n - 1}{e^{s / \sqrt{n}} + n - 1}",
+        no_root=("the score is not divided by sqrt(n)", lost(sharpness, n - 1)),
+        all_tokens=("the right token is counted among the wrong ones", lost(sharpness / n**0.5, n)),
+    )
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """Four tokens of two entries, three taps."""
+    given = {"x": whole(random, 0, 4, 4, 2), "taps": whole(random, -1, 2, 3, 2, 2)}
+    return given | {"sharpness": random.choice((4, 6, 8, 10, 12))}
 
 
 def _weights(question: Question) -> dict[str, Array]:

@@ -5,7 +5,8 @@ scaling and biases are not."""
 
 from collections.abc import Iterator
 from itertools import product
-from typing import Annotated, Self
+from random import Random
+from typing import Annotated, Any, Self
 
 import torch
 from pydantic import Field, model_validator
@@ -13,13 +14,18 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Bars, Panels
-from vitruvius.lessons import Answer, Board, Proof, Step
+from vitruvius.lessons import Answer, Attempt, Board, Proof, Step
 from vitruvius.lessons._figures import curves
 from vitruvius.lessons._proofs import agree, holds
 from vitruvius.lessons._tensors import multiply_adds
 from vitruvius.nn.attention import MultiHeadAttention, unfolded
 
 SUBJECT = "vision transformers"
+TASK = (
+    "The cost of multi-head self-attention on <tokens> tokens of width <width> with <heads> heads. "
+    "Count the multiply-adds part by part (softmax, scaling and biases not counted), their sum, and "
+    "what the formula 4ND^2 + 2N^2D gives."
+)
 COUNTED_ONE_BY_ONE = 20_000
 """Multiply-adds up to which a proof does every single one."""
 WIDTH = "heads x head width = <h> x <e> = <i>"
@@ -115,6 +121,50 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
         maps = sum(1 for _ in product(range(n), range(i), range(d)))  # q, k, v and the output as many each
         pairs = sum(1 for _ in product(range(h), range(n), range(n), range(i // h)))  # and the weighted sum
         yield agree("total", "every multiplication counted", answer["total"], 4 * maps + 2 * pairs)
+
+
+def attempt(question: Question, write: Attempt) -> None:
+    """The parts, their sum, the formula."""
+    n, d, h, i = question.lengths
+
+    def parts(inner: int, pairs: int) -> dict[str, int]:
+        maps = dict.fromkeys(("q", "k", "v"), n * d * inner)
+        return {**maps, "scores": pairs * i, "weighted_sum": pairs * i, "output": n * inner * d}
+
+    found = write(
+        "parts",
+        parts(i, n * n),
+        "multiply-adds of the maps to q, k and v, of the scores, of the weighted sum and of the output map",
+        "How wide are all heads together, and how many pairs of tokens are compared?",
+        r"N D I \text{ (q, k, v, output)}, \quad N^2 I \text{ (scores, weighted sum)}, \quad I = H E",
+        every_head=("the width of all heads is multiplied with the heads again", parts(i * h, n * n * h)),
+        one_way=("every pair of tokens is counted once", parts(i, n * (n + 1) // 2)),
+    )
+    total = sum(found.values())
+    write(
+        "total",
+        total,
+        "all multiply-adds",
+        "Which parts are there beside the scores?",
+        r"4 N D I + 2 N^2 I",
+        no_output=("the output map is forgotten", total - found["output"]),
+        flops=("additions are counted beside multiplications", 2 * total),
+    )
+    write(
+        "formula",
+        4 * n * d**2 + 2 * n**2 * d,
+        "what the formula gives",
+        "What are N and D here?",
+        r"4 N D^2 + 2 N^2 D",
+        exchanged=("N and D are exchanged", 4 * d * n**2 + 2 * d**2 * n),
+    )
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """A small block; half of them have heads that are wider or narrower than their share."""
+    heads, share = random.randint(2, 5), random.randint(2, 6)
+    given = {"tokens": random.randint(3, 12), "width": heads * share, "heads": heads}
+    return given | ({"head_dim": share + random.choice((-1, 1, 2))} if random.random() < 0.5 else {})
 
 
 def _counted(n: int, d: int, h: int, i: int) -> dict[str, int]:

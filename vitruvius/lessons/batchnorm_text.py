@@ -6,6 +6,7 @@ $(1-\varphi)\sigma^2 + \varphi(1-\varphi)(\mu - p)^2$, where $\mu, \sigma^2$ are
 
 from collections.abc import Iterator
 from fractions import Fraction
+from random import Random
 from typing import Any, Self
 
 import numpy as np
@@ -15,11 +16,19 @@ from torch import nn
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Bars
-from vitruvius.lessons import Answer, Board, Exact, Matrix, Proof, Step, exact, latex
+from vitruvius.lessons import Answer, Attempt, Board, Exact, Matrix, Proof, Step, exact, latex
+from vitruvius.lessons._draws import whole
 from vitruvius.lessons._proofs import agree
 from vitruvius.lessons._tensors import Array, tensors
 
 SUBJECT = "training"
+TASK = (
+    "Batch normalisation on text. Each sentence is a list of words, each word a vector of features; "
+    "shorter sentences are filled up with words of padding (<pad> in every feature); epsilon is "
+    "<eps>. Work out the share of padding, mean and variance of each feature over the words alone "
+    "(masked), with padding counted (naive) and over the first sentence alone, and the first word of "
+    "the first sentence normalised with each of them and by layer normalisation."
+)
 LARGEST = 4096
 NAMES = (
     "batch norm, padding counted",
@@ -137,3 +146,68 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     marks = nn.utils.rnn.pad_sequence([torch.ones(len(sentence)) for sentence in sentences])
     yield agree("sentences per position", "padded marks", answer["support"], marks.sum(1))
     yield agree("padding", "padded marks", answer["padding"], (marks == 0).double().mean().item())
+
+
+def attempt(question: Question, write: Attempt) -> None:
+    """The share of padding, three kinds of statistics, the first word under each."""
+    words = np.array([word for sentence in question.sentences for word in sentence], float)
+    first = np.array(question.sentences[0], float)
+    places, pad = len(question.sentences) * max(map(len, question.sentences)), float(question.pad)
+    padding = write(
+        "padding",
+        1 - len(words) / places,
+        "share of the places that hold padding",
+        "How many places has the filled-up batch, and how many of them hold a word?",
+        r"\varphi = 1 - \frac{\text{words}}{\text{places}}",
+        share_of_words=("the share of the words is given", len(words) / places),
+        per_word=("the padding is divided by the words", places / len(words) - 1),
+    )
+
+    def statistics(of: str, rows: Array, over: str) -> Any:
+        return write(
+            of,
+            {"mean": rows.mean(0), "variance": rows.var(0)},
+            f"mean and variance of each feature over {over}",
+            "Over which words is averaged, and by what number is divided?",
+            r"\mu = \frac1n \sum_i x_i, \quad \sigma^2 = \frac1n \sum_i (x_i - \mu)^2",
+            sample=(
+                "the variance is divided by n - 1",
+                {"mean": rows.mean(0), "variance": rows.var(0, ddof=1)},
+            ),
+        )
+
+    masked = statistics("masked", words, "all words")
+    mean, variance = masked["mean"], masked["variance"]
+    mixed = (1 - padding) * mean + padding * pad
+    naive = write(
+        "naive",
+        {"mean": mixed, "variance": (1 - padding) * variance + padding * (1 - padding) * (mean - pad) ** 2},
+        "mean and variance of each feature with padding counted",
+        "What does a share of equal values do to a mean, and what to a variance?",
+        r"(1 - \varphi) \mu + \varphi p, \quad (1 - \varphi) \sigma^2 + \varphi (1 - \varphi) (\mu - p)^2",
+        no_between=(
+            "the distance between words and padding is left out of the variance",
+            {"mean": mixed, "variance": (1 - padding) * variance},
+        ),
+    )
+    alone = statistics("alone", first, "the first sentence")
+    word, eps = first[0], float(question.eps)
+    own = {"mean": word.mean(), "variance": word.var()}
+    cases = {"naive": naive, "masked": masked, "alone": alone, "layer": own}
+
+    def normalised(power: float) -> dict[str, Any]:
+        return {name: (word - at["mean"]) / (at["variance"] + eps) ** power for name, at in cases.items()}
+
+    write(
+        "first_word",
+        normalised(0.5),
+        "the first word, normalised with each",
+        "What is taken off, and what is divided by?",
+        r"\hat x = \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}}",
+        no_root=("the variance is divided by, not its root", normalised(1.0)),
+    )
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """Three sentences of 4, 2 and 1 words of three features."""
+    return {"sentences": [whole(random, 1, 9, length, 3) for length in (4, 2, 1)]}

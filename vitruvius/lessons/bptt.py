@@ -4,20 +4,29 @@ $h_t = \sigma(W x_t + U h_{t-1})$, $y_t = V h_t$, $L = \sum_t \lVert z_t - y_t \
 $\sigma$. Rows of `inputs`, `targets`, `hidden`, `outputs` and `grad_hidden` are time steps."""
 
 from collections.abc import Iterator
-from typing import Annotated, NamedTuple
+from random import Random
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import torch
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Graph
-from vitruvius.lessons import Answer, Board, Matrix, Proof, Step, Vector, exact
+from vitruvius.lessons import Answer, Attempt, Board, Matrix, Proof, Step, Vector, exact
 from vitruvius.lessons._board import column
+from vitruvius.lessons._draws import whole
 from vitruvius.lessons._proofs import agree
 from vitruvius.lessons._tensors import Array, arrays
 from vitruvius.nn.recurrent import RNN
 
 SUBJECT = "recurrent nets and graphs"
+TASK = (
+    "Back-propagation through time. A recurrent net h_t = sigma(W x_t + U h_(t-1)), y_t = V h_t with "
+    "the logistic sigmoid starts from h_0 = 0; its loss is the sum of the squared errors of all time "
+    "steps. Rows of inputs and targets are time steps. Work out the forward pass and the gradients of "
+    "the loss."
+)
+SHEET_FIGURE = 1
 
 
 class Question(lessons.Question):
@@ -136,8 +145,113 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     yield agree("all gradients", "finite differences", answer, _finite_differences(run))
 
 
-def _forward(question: Question) -> Run:
+def attempt(question: Question, write: Attempt) -> None:
+    """States, outputs, loss, the two pieces, and the gradients."""
+    run = _forward(question)
+    v, z = run.v_OH, run.z_TO
+    h = write(
+        "hidden",
+        run.h_TH,
+        "hidden states, a row per time step",
+        "What does a state see: only its input, or also the state before?",
+        r"h_t = \sigma(W x_t + U h_{t-1})",
+        forgetful=("the state before is left out", _forward(question, 0 * run.u_HH).h_TH),
+        turned=("U is transposed", _forward(question, run.u_HH.T).h_TH),
+    )
+    y = write(
+        "outputs",
+        h @ v.T,
+        "outputs, a row per time step",
+        "Which matrix maps a state to an output, and is there a sigmoid behind it?",
+        r"y_t = V h_t",
+        squashed=("a sigmoid is applied to the outputs", 1 / (1 + np.exp(-(h @ v.T)))),
+    )
+    squares = (z - y) ** 2
+    write(
+        "loss",
+        float(squares.sum()),
+        "the loss",
+        "Are the squared errors added up, averaged or halved?",
+        r"L = \sum_t \lVert z_t - y_t \rVert^2",
+        mean=("the squared errors are averaged instead of added", float(squares.mean())),
+        half=("the loss is halved", float(squares.sum() / 2)),
+    )
+    slope = write(
+        "slope",
+        h * (1 - h),
+        "slope of the sigmoid at each state",
+        "What is the derivative of the logistic sigmoid, written with its own value?",
+        r"\sigma' = h \odot (1 - h)",
+        tanh=("the slope of tanh, 1 - h^2, is taken for that of the sigmoid", 1 - h**2),
+    )
+    local = write(
+        "local",
+        -2 * (z - y) @ v,
+        "gradient of each state through its own output alone",
+        "What is the derivative of one squared error by the state, with its sign?",
+        r"\nabla_{h_t} L_t = -2 V^T (z_t - y_t)",
+        sign=("the minus sign is lost", 2 * (z - y) @ v),
+        factor=("the factor 2 is lost", -(z - y) @ v),
+    )
+    _attempt_gradients(run._replace(h_TH=h, y_TO=y), local, slope, write)
+
+
+def _attempt_gradients(run: Run, local_TH: Array, slope_TH: Array, write: Attempt) -> None:
+    def total(back_HH: Array) -> Array:
+        found = local_TH.copy()
+        for t in range(len(found) - 2, -1, -1):
+            found[t] += back_HH @ (slope_TH[t + 1] * found[t + 1])
+        return found
+
+    square = run.w_HI.shape == run.u_HH.shape
+    grad = write(
+        "grad_hidden",
+        total(run.u_HH.T),
+        "gradient of the loss by each state",
+        "By which two ways does a state reach the loss?",
+        r"\nabla_{h_t} L = \nabla_{h_t} L_t + U^T \mathrm{diag}(\sigma'_{t+1}) \nabla_{h_{t+1}} L",
+        last=("the way through the next state is left out", local_TH),
+        untransposed=("U is used on the way back, not its transpose", total(run.u_HH)),
+        through_w=("W^T is used on the way back, not U^T", total(run.w_HI.T) if square else None),
+    )
+    inner, before = slope_TH * grad, np.vstack([run.start_H, run.h_TH[:-1]])
+    write(
+        "grad_w",
+        inner.T @ run.x_TI,
+        "gradient of W",
+        "What did W multiply at each time step?",
+        r"\nabla_W L = \sum_t \mathrm{diag}(\sigma'_t) (\nabla_{h_t} L) x_t^T",
+        no_slope=("the slope of the sigmoid is left out", grad.T @ run.x_TI),
+    )
+    write(
+        "grad_u",
+        inner.T @ before,
+        "gradient of U",
+        "What did U multiply: the state of the same time step, or the one before?",
+        r"\nabla_U L = \sum_t \mathrm{diag}(\sigma'_t) (\nabla_{h_t} L) h_{t-1}^T",
+        same_step=("h_t is taken instead of h_(t-1)", inner.T @ run.h_TH),
+    )
+    error = -2 * (run.z_TO - run.y_TO).T
+    write(
+        "grad_v",
+        error @ run.h_TH,
+        "gradient of V",
+        "Which errors does V see, and what did it multiply?",
+        r"\nabla_V L = -2 \sum_t (z_t - y_t) h_t^T",
+        sign_v=("the minus sign is lost", -error @ run.h_TH),
+    )
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """Two hidden units, two inputs, one output, three time steps."""
+    given = {name: whole(random, -2, 2, 2, 2) for name in "wu"} | {"v": whole(random, -2, 2, 1, 2)}
+    return given | {"inputs": whole(random, 0, 2, 3, 2), "targets": whole(random, 0, 2, 3, 1)}
+
+
+def _forward(question: Question, other_HH: Array | None = None) -> Run:
+    """The forward pass, perhaps with another matrix in the place of U."""
     w, u, v, x_TI, z_TO = arrays(question.w, question.u, question.v, question.inputs, question.targets)
+    u = u if other_HH is None else other_HH
     start = np.array(question.start or (0,) * len(w), float)
     state, states = start, []
     for x_I in x_TI:

@@ -5,6 +5,7 @@ and dilation $r$ leave $\lfloor (L + 2p - r(k-1) - 1)/s \rfloor + 1$ places."""
 
 import math
 from collections.abc import Iterator, Sequence
+from random import Random
 from typing import Annotated, Any, NamedTuple, Self
 
 import torch
@@ -12,11 +13,16 @@ from pydantic import Field, model_validator
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Heatmap
-from vitruvius.lessons import Answer, Board, Proof, Step
+from vitruvius.lessons import Answer, Attempt, Board, Proof, Step
 from vitruvius.lessons._figures import heatmap
 from vitruvius.lessons._proofs import agree
 
 SUBJECT = "convolution"
+TASK = (
+    "A convolutional layer with <filters> filters of side <kernel>, stride <stride> and padding "
+    "<padding> reads an input of shape <shape>, channels last. How many weights, biases and "
+    "parameters has it, and what is the shape of its output?"
+)
 LARGEST_FIGURE = 64
 """Longest side of an input that is drawn."""
 PLACES = (
@@ -150,6 +156,64 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
         for axis in question.axes
     ]
     yield agree("places of the output", "sliding the window", answer["output"][:-1], starts)
+
+
+def attempt(question: Question, write: Attempt) -> None:
+    """Weights, biases, parameters, output."""
+    axes, channels, filters = question.axes, question.shape[-1], question.filters
+    window = math.prod(axis.side for axis in axes)
+    weights = write(
+        "weights",
+        filters * window * channels,
+        "number of weights",
+        "How many channels does one filter look at?",
+        r"\text{filters} \cdot \text{window} \cdot \text{channels}",
+        flat=("a filter is given one channel only", filters * window),
+        one_filter=("one filter only is counted", window * channels),
+    )
+    biases = write(
+        "biases",
+        filters * question.bias,
+        "number of biases",
+        "What shares a bias?",
+        r"\text{one for each filter}",
+        one=("all filters share one bias", int(question.bias)),
+        per_channel=("a bias is counted for every channel of a filter", filters * channels * question.bias),
+    )
+    write(
+        "parameters",
+        weights + biases,
+        "number of parameters",
+        "What is learned?",
+        r"\text{weights} + \text{biases}",
+        no_biases=("the biases are forgotten", weights),
+    )
+    ends = [axis.padded - axis.span for axis in axes]
+    steps = [axis.stride for axis in axes]
+    write(
+        "output",
+        [*(end // step + 1 for end, step in zip(ends, steps, strict=True)), filters],
+        "shape of the output, channels last",
+        "At how many places does the window fit, the first one included?",
+        r"\left\lfloor \frac{L + 2p - r (k - 1) - 1}{s} \right\rfloor + 1",
+        first_place=(
+            "the first place is not counted",
+            [*(e // s for e, s in zip(ends, steps, strict=True)), filters],
+        ),
+        no_stride=("the stride is not divided by", [*(end + 1 for end in ends), filters]),
+        in_channels=(
+            "the output is given the channels of the input",
+            [*(end // step + 1 for end, step in zip(ends, steps, strict=True)), channels],
+        ),
+    )
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """A square image with two to four channels."""
+    side = random.randint(10, 40)
+    given = {"shape": [side, side, random.randint(2, 4)], "kernel": random.randint(2, 5)}
+    given |= {"filters": random.randint(5, 16), "stride": random.randint(2, 3)}
+    return given | {"padding": random.randint(0, 2)}
 
 
 def _coverage(axes: Sequence[Axis]) -> Heatmap | None:

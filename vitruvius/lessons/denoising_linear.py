@@ -7,7 +7,8 @@ columns of X), k latent, p points."""
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
-from typing import Annotated, Self
+from random import Random
+from typing import Annotated, Any, Self
 
 import numpy as np
 import sympy
@@ -17,12 +18,19 @@ from torch import Tensor
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Bars
-from vitruvius.lessons import Answer, Board, Exact, Matrix, Proof, Step, exact
+from vitruvius.lessons import Answer, Attempt, Board, Exact, Matrix, Proof, Step, exact
+from vitruvius.lessons._draws import principal
 from vitruvius.lessons._exact import worth
 from vitruvius.lessons._proofs import agree, within
-from vitruvius.lessons._tensors import tensor, tensors
+from vitruvius.lessons._tensors import Array, arrays, tensor, tensors
 
 SUBJECT = "autoencoders"
+TASK = (
+    "A linear autoencoder learns to remove noise of standard deviation <noise> from its input, "
+    "without a bottleneck. The columns of data are the samples (mean 0). Work out their second moment "
+    "S, the best map W, the factor by which each principal direction shrinks (largest first), and the "
+    "least expected error."
+)
 DRAWS = 40_000
 
 
@@ -103,6 +111,66 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     # every sample is drawn equally often, so only the spread within a sample is chance
     spread = errors_p.view(-1, data_mn.shape[1]).var(0).mean().sqrt().item() / len(errors_p) ** 0.5
     yield within("minimum", f"{len(errors_p)} draws", answer["minimum"], errors_p.mean().item(), spread)
+
+
+def attempt(question: Question, write: Attempt) -> None:
+    """The moment, the best map, the factors, the least error."""
+    (data,), n, tau2 = arrays(question.data), question.sizes["n"], float(question.noise) ** 2
+    moment = write(
+        "moment",
+        data @ data.T / n,
+        "second moment of the data",
+        "What is divided by: the samples, or one less?",
+        r"S = \frac1n X X^T",
+        sample=("n - 1 is divided by", data @ data.T / (n - 1) if n > 1 else None),
+        total=("nothing is divided by", data @ data.T),
+    )
+    eye = np.eye(len(moment))
+
+    def best(variance: float) -> Array:
+        return np.linalg.solve(moment + variance * eye, moment).T
+
+    full = write(
+        "full",
+        best(tau2),
+        "best map without a bottleneck",
+        "Which moment of the noisy input is inverted?",
+        r"W = S (S + \tau^2 I)^{-1}",
+        deviation=("the standard deviation is added, not the variance", best(tau2**0.5)),
+        inverse_noise=("the noise is in front: tau^2 (S + tau^2 I)^-1", eye - best(tau2)),
+    )
+    values = np.linalg.eigvalsh(moment)[::-1].clip(0)
+    write(
+        "shares",
+        values / (values + tau2),
+        "factor of each principal direction",
+        "How large is the signal beside signal and noise together?",
+        r"\frac{\sigma_i^2}{\sigma_i^2 + \tau^2}",
+        decay=(
+            "the factor of weight decay, 1 - tau^2 / sigma^2, is taken",
+            1 - tau2 / np.maximum(values, 1e-300),
+        ),
+        deviations=("deviations are taken for variances", values**0.5 / (values**0.5 + tau2**0.5)),
+    )
+    k = question.latent or len(values)
+    kept = np.sum(values[:k] * tau2 / (values[:k] + tau2))
+    plain = float(np.trace(moment - full @ moment)) if k == len(values) else float(kept + values[k:].sum())
+    write(
+        "minimum",
+        plain,
+        "least expected error",
+        "What is left of each direction's variance?",
+        r"\mathrm{tr}(S - W S)",
+        clean=(
+            "the map is given clean inputs, without noise",
+            float(np.trace((eye - full) @ moment @ (eye - full).T)),
+        ),
+    )
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """Data with square eigenvalues, and whole noise."""
+    return {"data": principal(random), "noise": random.randint(1, 4)}
 
 
 def _bottleneck(board: Board) -> Iterator[Step]:

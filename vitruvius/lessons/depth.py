@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import lru_cache
 from math import exp, inf, log, log10, pi, sqrt
+from random import Random
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -20,12 +21,18 @@ from torch.nn import functional
 from vitruvius import lessons
 from vitruvius.core.blocks import Bars, Panels
 from vitruvius.core.config import Ints
-from vitruvius.lessons import Answer, Board, Exact, Proof, Step
+from vitruvius.lessons import Answer, Attempt, Board, Exact, Proof, Step
 from vitruvius.lessons._figures import curves
 from vitruvius.lessons._proofs import agree, holds, leaves
 from vitruvius.lessons._tensors import Array, softmax
 
 SUBJECT = "training"
+TASK = (
+    "A gradient goes back through <depths> plain layers of relu with D Var(w) = <gain>, in each of "
+    "which a weight matrix multiplies its squared length by that number and the relu halves it. How "
+    "large is it (its length, not the square) at the output of the first of the deepest network's "
+    "layers, if it is 1 at the last?"
+)
 KINDS = ("plain", "residual", "normalised", "both")
 SAMPLES, CLASSES, EPS, DIVERGED = 64, 4, 1e-5, 1e6
 
@@ -158,6 +165,31 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
         limit = 1 + 2 * sqrt(5 * int(depth) / question.width)
         detail = f"off by a factor of {exp(apart):.3g} over {depth} layers, at most {exp(limit):.3g} allowed"
         yield holds(f"theory fits, {kind}", "one draw of weights", apart <= limit, detail)
+
+
+def attempt(question: Question, write: Attempt) -> None:
+    """The size of the gradient at the first layer of the deepest plain network."""
+    half, layers = float(question.gain) / 2, max(question.depths)
+    write(
+        "plain",
+        half ** ((layers - 1) / 2),
+        "length of the gradient at the first layer",
+        "How many layers lie between the first and the last, and what does each do to the squared length?",
+        r"\left( \frac{c}{2} \right)^{(L - 1) / 2}",
+        no_relu=("the relu is forgotten, which halves", (2 * half) ** ((layers - 1) / 2)),
+        squared=("the squared length is given", half ** (layers - 1)),
+        one_more=("all layers are counted, the last too", half ** (layers / 2)),
+    )
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """A shallow and a deep network, few enough layers to be trained in a moment."""
+    given = {
+        "depths": [random.randint(2, 4), random.randint(5, 16)],
+        "steps": random.randint(2, 4),
+        "width": 16,
+    }
+    return given | {"gain": f"{random.randint(1, 4)}/{random.randint(2, 5)}"}
 
 
 def _each(question: Question, work: Callable[[Net], Any]) -> Runs:

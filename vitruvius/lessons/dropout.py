@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
 from operator import mul
-from typing import Annotated, Self
+from random import Random
+from typing import Annotated, Any, Self
 
 import numpy as np
 import sympy
@@ -16,13 +17,19 @@ import torch
 from pydantic import model_validator
 
 from vitruvius import lessons
-from vitruvius.lessons import Answer, Board, Exact, Matrix, Proof, Step, Vector, exact
+from vitruvius.lessons import Answer, Attempt, Board, Exact, Matrix, Proof, Step, Vector, exact
+from vitruvius.lessons._draws import whole
 from vitruvius.lessons._exact import worth
 from vitruvius.lessons._figures import curves
 from vitruvius.lessons._proofs import agree, holds, within
 from vitruvius.lessons._tensors import Array, arrays, tensor, tensors
 
 SUBJECT = "training"
+TASK = (
+    "Dropout on a linear regression: every entry of x is kept with probability <keep>, otherwise set "
+    "to 0, without rescaling. Work out the second moment of the masked matrix, the expected squared "
+    "error of the weights w as a data term plus a penalty, and the weights that minimise it."
+)
 ENTRIES = 16
 """So many entries of x make 65,536 masks."""
 DRAWS = 20_000
@@ -117,6 +124,64 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     if p < 1 and losses.std() > 0:
         claimed, error = float(answer["expected_loss"]), losses.std() / np.sqrt(DRAWS)
         yield within("expected loss", f"{DRAWS:,} draws", claimed, losses.mean(), error, 5)
+
+
+def attempt(question: Question, write: Attempt) -> None:
+    """The second moment, the two terms, the expected loss, the best weights."""
+    (x, y, w), p = arrays(question.x, question.y, question.w), float(question.keep)
+    gram = x.T @ x
+    lengths = np.diag(np.diag(gram))
+    second = write(
+        "second_moment",
+        p * p * gram + p * (1 - p) * lengths,
+        "second moment of the masked matrix",
+        "With which probability are two different entries both kept, and with which one entry and itself?",
+        r"p^2 X^T X + p (1 - p) \Gamma^2, \quad \Gamma^2 = \mathrm{diag}(X^T X)",
+        all_p=("the whole matrix is multiplied by p, as if r^2 = r held for pairs", p * gram),
+        diagonal=("only the diagonal is kept", p * lengths),
+        all_squared=("the diagonal is multiplied by p^2 like the rest", p * p * gram),
+    )
+    rest, ridge = ((y - p * x @ w) ** 2).sum(), float(w @ lengths @ w)
+    data = write(
+        "data_term",
+        float(rest),
+        "data term: the squared error of the mean input",
+        "What is the mean of the masked matrix?",
+        r"\lVert y - p X w \rVert^2",
+        unscaled=("the input is not multiplied by p", float(((y - x @ w) ** 2).sum())),
+    )
+    penalty = write(
+        "penalty",
+        p * (1 - p) * ridge,
+        "penalty on the weights",
+        "What is the variance of a mask, and by which lengths are the weights weighed?",
+        r"p (1 - p) \lVert \Gamma w \rVert^2",
+        only_dropped=("the factor p is forgotten", (1 - p) * ridge),
+        plain_ridge=("the lengths of the columns are forgotten", p * (1 - p) * float(w @ w)),
+    )
+    write(
+        "expected_loss",
+        data + penalty,
+        "expected squared error",
+        "What do the two terms make together?",
+        r"\mathbb{E}[L] = \lVert y - p X w \rVert^2 + p (1 - p) \lVert \Gamma w \rVert^2",
+        no_penalty=("the penalty is left out", data),
+    )
+    write(
+        "minimiser",
+        np.linalg.pinv(second) @ (p * x.T @ y),
+        "the best weights",
+        "Where does the gradient of the expected loss vanish?",
+        r"\left( p^2 X^T X + p (1 - p) \Gamma^2 \right) w = p X^T y",
+        least_squares=("the penalty is forgotten", np.linalg.pinv(gram) @ x.T @ y),
+        no_p=("the factor p on the right side is forgotten", np.linalg.pinv(second) @ x.T @ y),
+    )
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """Three samples of two features."""
+    given = {"x": whole(random, -1, 3, 3, 2), "y": whole(random, -2, 3, 3), "w": whole(random, -2, 2, 2)}
+    return given | {"keep": random.choice(("1/2", "3/4", "4/5", "3/5", "9/10"))}
 
 
 def _terms(p: Fraction, x_ND: Array, y_N: Array, w_D: Array) -> tuple[Fraction, Fraction]:

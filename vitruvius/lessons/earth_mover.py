@@ -7,23 +7,33 @@ demands."""
 
 from collections.abc import Iterator
 from fractions import Fraction
+from random import Random
 from typing import Annotated, Any, Self
 
 import numpy as np
 from pydantic import model_validator
+from scipy import optimize
 from scipy.optimize import linprog
 from scipy.spatial.distance import cdist
 
 from vitruvius import lessons
 from vitruvius.core.blocks import TransportPlan
-from vitruvius.lessons import Answer, Board, Exact, Proof, Step, Vector, exact, latex
+from vitruvius.lessons import Answer, Attempt, Board, Exact, Proof, Step, Vector, exact, latex
 from vitruvius.lessons._board import short
+from vitruvius.lessons._draws import shares
 from vitruvius.lessons._exact import Number, root
 from vitruvius.lessons._figures import floats
 from vitruvius.lessons._proofs import agree, holds
 from vitruvius.lessons._tensors import Array, arrays
 
 SUBJECT = "optimal transport"
+TASK = (
+    "The earth mover's distance. Supply and demand are given as [point, mass]. Work out the Euclidean "
+    "distances (a row per supply, a column per demand), the least work that moves all mass, and the "
+    "distance, which is the work per unit of mass."
+)
+NOT_UNIQUE = ("plan", "potentials")
+"""Parts of the answer in whose place others may be right, too."""
 SLACK = 1e-12
 """Two ways that differ by less are equally long: distances with roots are rounded."""
 Mass = tuple[Exact | Vector, Exact]
@@ -159,6 +169,83 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     if all(mass.denominator == 1 for masses in question.masses for mass in masses):
         whole, detail = bool((plan == plan.round()).all()), f"{len(used)} ways are used"
         yield holds("whole masses are moved whole", "rounding the plan", whole, detail)
+
+
+def attempt(question: Question, write: Attempt) -> None:
+    """Distances, the least work, the work per unit."""
+    (given, wanted), (sources, sinks) = (np.array(m, object) for m in question.masses), question.places
+    a_SC, b_DC = arrays(sources, sinks)
+    between = a_SC[:, None] - b_DC[None]
+    costs = write(
+        "costs",
+        np.sqrt((between**2).sum(2)),
+        "distances",
+        "How long is the straight way?",
+        r"c_{ij} = \lVert x_i - y_j \rVert_2",
+        squared=("the root is forgotten", (between**2).sum(2)),
+        blocks=("the ways along the axes are added up", np.abs(between).sum(2)),
+    )
+    greedy = float((_shortest_first(given, wanted, costs).astype(float) * costs).sum())
+    work = write(
+        "work",
+        _least_work(given, wanted, costs),
+        "least work",
+        "Is the shortest way always worth taking first?",
+        r"\min_T \sum_{ij} T_{ij} c_{ij}",
+        greedy=("the shortest ways are taken first", greedy),
+        in_order=("supplies serve the demands in order", float((_in_order(given, wanted) * costs).sum())),
+    )
+    moved = float(min(given.sum(), wanted.sum()))
+    write(
+        "distance",
+        work / moved,
+        "earth mover's distance",
+        "What is the work divided by?",
+        r"\frac{\text{work}}{\text{mass moved}}",
+        undivided=("the work is not divided by the mass", work),
+        per_point=("the work is divided by the number of supplies", work / len(given)),
+    )
+
+
+def _least_work(given: Array, wanted: Array, costs: Array) -> float:
+    """The least work by linear programming; the smaller total is moved."""
+    rows, columns = (
+        np.kron(np.eye(len(given)), np.ones(len(wanted))),
+        np.tile(np.eye(len(wanted)), len(given)),
+    )
+    small, large = (rows, given), (columns, wanted)
+    if given.sum() > wanted.sum():
+        small, large = large, small
+    found = optimize.linprog(
+        costs.ravel(), large[0], large[1].astype(float), small[0], small[1].astype(float), method="highs"
+    )
+    if found.fun is None:
+        raise ValueError(found.message)
+    return float(found.fun)
+
+
+def _in_order(given: Array, wanted: Array) -> Array:
+    """The plan by the north-west corner rule."""
+    plan, left, missing = np.zeros((len(given), len(wanted))), list(given), list(wanted)
+    i = j = 0
+    while i < len(left) and j < len(missing):
+        moved = min(left[i], missing[j])
+        plan[i, j] += float(moved)
+        left[i], missing[j] = left[i] - moved, missing[j] - moved
+        i, j = (i + 1, j) if not left[i] else (i, j + 1)
+    return plan
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """Three supplies and three demands on a grid of whole numbers."""
+    points = random.sample([(3 * x, 4 * y) for x in range(5) for y in range(4)], 6)
+    total = random.randint(6, 9)
+    piles = [[int(part * total) for part in shares(random, 3, total)] for _ in range(2)]
+    supply, demand = (
+        [[*pair] for pair in zip(half, pile, strict=True)]
+        for half, pile in zip((points[:3], points[3:]), piles, strict=True)
+    )
+    return {"supply": supply, "demand": demand}
 
 
 def _programme(given: Array, wanted: Array, costs: Array) -> float:

@@ -6,7 +6,8 @@ M hidden width."""
 
 import math
 from collections.abc import Iterator
-from typing import Annotated, Literal, NamedTuple
+from random import Random
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -15,13 +16,20 @@ from torch import nn
 
 from vitruvius import lessons
 from vitruvius.arch.arch import Arch
-from vitruvius.lessons import Answer, Board, Exact, Matrix, Proof, Step, Vector, exact
+from vitruvius.lessons import Answer, Attempt, Board, Exact, Matrix, Proof, Step, Vector, exact
+from vitruvius.lessons._draws import whole
 from vitruvius.lessons._figures import heatmap
 from vitruvius.lessons._proofs import agree
 from vitruvius.lessons._tensors import Array, softmax, tensor
 from vitruvius.nn.vit import EncoderLayer
 
 SUBJECT = "vision transformers"
+TASK = (
+    "One pre-norm encoder layer (dropout off) without biases, gains 1 and shifts 0: u = x + "
+    "MHA(LN(x)), y = u + MLP(LN(u)) with <activation> between the two maps of the MLP. Rows of x are "
+    "tokens and matrices multiply from the right; w_q, w_k and w_v hold one matrix per head; epsilon "
+    "is <eps>. Work out the layer."
+)
 THEIR_NAMES = {
     "mlp.0": "linear1",
     "mlp.3": "linear2",
@@ -135,6 +143,82 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
         yield agree("output", "torch.nn.TransformerEncoderLayer", answer["output"], theirs[0])
 
 
+def attempt(question: Question, write: Attempt) -> None:
+    """Norm, weights, first residual, hidden units, second residual."""
+    array, x = question.array, question.array("x")
+    write_norm = {"sample": x.std(1, ddof=1, keepdims=True), "columns": x.std(0, keepdims=True)}
+    centred = x - x.mean(1, keepdims=True)
+    normed = write(
+        "normed_ND",
+        _norm(question, x, 1),
+        "the tokens after the first norm",
+        "Over what are mean and variance taken: over the entries of a token, or over the tokens?",
+        r"\frac{x - \bar x}{\sqrt{\mathrm{var}(x) + \epsilon}}",
+        sample=("the variance is divided by n - 1", centred / write_norm["sample"]),
+        columns=("the norm runs over the tokens", (x - x.mean(0)) / np.maximum(write_norm["columns"], 1e-12)),
+    )
+    q, k, v = (normed @ array(f"w_{part}") for part in "qkv")
+    products, head_dim = q @ k.swapaxes(1, 2), q.shape[2]
+    weights = write(
+        "weights_HNN",
+        softmax(products / head_dim**0.5),
+        "attention weights of each head, a row per query",
+        "What are the scores divided by?",
+        r"\operatorname{softmax}\left( \frac{Q_h K_h^T}{\sqrt{E}} \right)",
+        unscaled=("the scores are not divided by the root of the head's width", softmax(products)),
+        whole_width=("the root of the token's width is divided by", softmax(products / x.shape[1] ** 0.5)),
+    )
+    mixed = np.concatenate(list(weights @ v), axis=1) @ array("w_o") + array("b_o")
+    after = write(
+        "after_attention",
+        x + mixed,
+        "the tokens after the first sum",
+        "What is added to the output of attention: the tokens, or the normed tokens?",
+        r"u = x + [H_1, \dots, H_h] W_o",
+        no_residual=("the sum with the input is forgotten", mixed),
+        normed_residual=("the normed tokens are added instead of the tokens", normed + mixed),
+    )
+    hidden = _norm(question, after, 2) @ array("w_1") + array("b_1")
+    plain = after @ array("w_1") + array("b_1")
+    active = write(
+        "active_NM",
+        _active(question, hidden),
+        "hidden units of the MLP behind the activation",
+        "What goes into the MLP: the sum, or the normed sum?",
+        r"\phi(\mathrm{LN}(u) W_1)",
+        no_norm=("the second norm is forgotten", _active(question, plain)),
+        relu=("relu is taken for gelu", np.maximum(hidden, 0.0)),
+    )
+    moved = active @ array("w_2") + array("b_2")
+    write(
+        "output",
+        after + moved,
+        "output of the layer",
+        "What is added to the output of the MLP?",
+        r"y = u + \phi(\mathrm{LN}(u) W_1) W_2",
+        no_second_residual=("the second sum is forgotten", moved),
+        from_input=("the input is added instead of u", x + moved),
+    )
+
+
+def _active(question: Question, hidden_NM: Array) -> Array:
+    """The hidden units behind the activation."""
+    if question.activation == "relu":
+        return np.maximum(hidden_NM, 0.0)
+    return np.asarray(hidden_NM * (1 + np.vectorize(math.erf)(hidden_NM / 2**0.5)) / 2)
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """Three tokens of width 4, two heads of width 2, three hidden units."""
+    given = {f"w_{part}": whole(random, -1, 1, 2, 4, 2) for part in "qkv"}
+    given |= {
+        "w_o": whole(random, -1, 1, 4, 4),
+        "w_1": whole(random, -1, 1, 4, 3),
+        "w_2": whole(random, -1, 1, 3, 4),
+    }
+    return given | {"x": [random.sample(range(4), 4) for _ in range(3)]}
+
+
 def _forward(question: Question) -> Run:
     array, x_ND = question.array, question.array("x")
     normed_ND = _norm(question, x_ND, 1)
@@ -143,12 +227,7 @@ def _forward(question: Question) -> Run:
     heads_NI = np.concatenate(list(weights_HNN @ v), axis=1)
     after_ND = x_ND + heads_NI @ array("w_o") + array("b_o")
     hidden_NM = _norm(question, after_ND, 2) @ array("w_1") + array("b_1")
-    relu = question.activation == "relu"
-    active_NM = (
-        np.maximum(hidden_NM, 0.0)
-        if relu
-        else hidden_NM * (1 + np.vectorize(math.erf)(hidden_NM / 2**0.5)) / 2
-    )
+    active_NM = _active(question, hidden_NM)
     output_ND = after_ND + active_NM @ array("w_2") + array("b_2")
     return Run(x_ND, normed_ND, weights_HNN, after_ND, hidden_NM, active_NM, output_ND)
 

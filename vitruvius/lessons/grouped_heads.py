@@ -7,22 +7,33 @@ heads, K offsets."""
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Annotated, Self
+from random import Random
+from typing import Annotated, Any, Self
 
+import numpy as np
 import torch
 from pydantic import model_validator
 from torch import nn
 from torch.nn import functional
 
 from vitruvius import kernels, lessons
-from vitruvius.lessons import Answer, Board, Matrix, Proof, Step, exact
+from vitruvius.lessons import Answer, Attempt, Board, Matrix, Proof, Step, exact
+from vitruvius.lessons._draws import shares, whole
 from vitruvius.lessons._exact import product
 from vitruvius.lessons._figures import heatmap
 from vitruvius.lessons._proofs import agree
-from vitruvius.lessons._tensors import arrays, softmax, tensors
+from vitruvius.lessons._tensors import Array, arrays, softmax, tensors
 from vitruvius.nn.attention import MultiHeadAttention
 
 SUBJECT = "attention"
+TASK = (
+    "Heads whose weights depend only on the offset: each row of patterns holds the weights of the "
+    "left neighbour, the token itself and the right neighbour for one head; places beyond the ends "
+    "wrap around. Rows of x are tokens; the heads share its columns evenly, in order. Work out the "
+    "output of all heads side by side, and count parameters: of attention (four maps of D x D) with "
+    "these heads and with one head, of a convolution with as many taps, and of the same convolution "
+    "with one group per head."
+)
 
 
 class Question(lessons.Question):
@@ -125,6 +136,51 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
         }
     counts = {name: sum(p.numel() for p in layer.parameters()) for name, layer in layers.items()}
     yield agree("parameters", "the modules themselves", answer["parameters"], counts)
+
+
+def attempt(question: Question, write: Attempt) -> None:
+    """What the heads put out, and what both cost."""
+    (x,), (tokens, width, heads, taps) = arrays(question.x), question.sizes.values()
+
+    def mixed(patterns: Any, wrap: bool = True) -> Array:
+        share, parts, reach = width // heads, list[Any](), taps // 2
+        for head, pattern in enumerate(patterns):
+            columns = x[:, head * share : (head + 1) * share]
+            around = np.pad(columns, ((reach, reach), (0, 0)), mode="wrap" if wrap else "constant")
+            parts.append(sum(float(w) * around[i : i + tokens] for i, w in enumerate(pattern)))
+        return np.concatenate(parts, axis=1)
+
+    write(
+        "output",
+        mixed(question.patterns),
+        "output of all heads side by side, a row per token",
+        "Which columns belong to which head, and which weight to which neighbour?",
+        r"[A_1 X_1, \dots, A_h X_h], \quad (A_i X_i)_n = \sum_o p_i(o) x_{n + o}",
+        mirrored=("left and right neighbours are exchanged", mixed([p[::-1] for p in question.patterns])),
+        no_wrap=("places beyond the ends count as 0", mixed(question.patterns, wrap=False)),
+        heads_exchanged=("the heads get one another's columns", mixed(question.patterns[::-1])),
+    )
+
+    def counts(attention: int, grouped: int) -> dict[str, int]:
+        whole = {"attention": attention, "attention_one_head": 4 * width**2, "convolution": taps * width**2}
+        return whole | {"grouped_convolution": grouped}
+
+    fewer = taps * width**2 // heads
+    write(
+        "parameters",
+        counts(4 * width**2, fewer),
+        "parameters of both, with and without heads or groups",
+        "Does a head read its share of the channels, or all of them?",
+        r"4 D^2, \quad 4 D^2, \quad K D^2, \quad K D^2 / H",
+        heads_save=("heads are taken to save parameters like groups", counts(4 * width**2 // heads, fewer)),
+        groups_twice=("groups are taken to share input and output", counts(4 * width**2, fewer // heads)),
+    )
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """Four tokens of four channels, two heads with quarters as weights."""
+    patterns = [list(map(str, shares(random, 3, random.choice((4, 5, 6))))) for _ in range(2)]
+    return {"x": whole(random, 0, 3, 4, 4), "patterns": patterns}
 
 
 def _attention(pattern: Sequence[Fraction], tokens: int) -> list[list[Fraction]]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import combinations
 from math import isqrt, sqrt
+from random import Random
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -18,13 +19,20 @@ from torch import Tensor
 from torch.nn import functional
 
 from vitruvius import lessons
-from vitruvius.lessons import Answer, Board, Matrix, Proof, Step, Vector, exact
+from vitruvius.lessons import Answer, Attempt, Board, Matrix, Proof, Step, Vector, exact
+from vitruvius.lessons._draws import whole
 from vitruvius.lessons._exact import worth
 from vitruvius.lessons._figures import curves, heatmap
 from vitruvius.lessons._proofs import agree, holds
-from vitruvius.lessons._tensors import Array, attend, kept, multiply_adds, tensor, tensors
+from vitruvius.lessons._tensors import Array, arrays, attend, kept, multiply_adds, tensor, tensors
 
 SUBJECT = "attention"
+TASK = (
+    "Kernel attention with the similarity (q . k + 1)^2. Rows of q, k and v are vectors. Work out the "
+    "similarities of every query with every key and the outputs; then, for N = <tokens> tokens of "
+    "width D = <dim> (queries, keys and values alike, C = (D + 1)(D + 2)/2 features), the multiply- "
+    "adds of softmax attention and of the route over features."
+)
 SIMILARITIES = {"quadratic": r"(q \cdot k + 1)^2", "linear": r"\phi(q) \cdot \phi(k)"}
 MAPS = {
     "quadratic": r"(1, \sqrt{2} x_1, \dots, x_1^2, \dots, \sqrt{2} x_1 x_2, \dots)",
@@ -103,6 +111,59 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     yield agree("kept", "what autograd saves of tensors without data", answer["kept"], found["kept"])
     for field, length in answer["crossovers"].items():
         yield _crossing(question, field, length)
+
+
+def attempt(question: Question, write: Attempt) -> None:
+    """Similarities, outputs, multiply-adds."""
+    q, k, v = arrays(question.q, question.k, question.v)
+    if question.kernel == "quadratic":
+        right, wrong = (q @ k.T + 1) ** 2, ((q @ k.T) ** 2, q @ k.T + 1)
+    else:
+        plus = [np.where(x >= 0, x + 1, np.exp(np.minimum(x, 0))) for x in (q, k)]
+        right, wrong = plus[0] @ plus[1].T, (q @ k.T, plus[0] @ plus[1].T + 1)
+    similarity = write(
+        "similarity",
+        right,
+        "similarities: a row per query, a column per key",
+        "What is done to the product of query and key, and in which order?",
+        rf"\kappa(q, k) = {SIMILARITIES[question.kernel]}",
+        plain=("the 1 is not added", wrong[0]),
+        other=("the square is forgotten", wrong[1]),
+        exponential=("the exponential of softmax attention is taken", np.exp(q @ k.T)),
+    )
+    totals = similarity.sum(1, keepdims=True)
+    write(
+        "output",
+        np.divide(similarity @ v, totals, out=np.zeros((len(q), v.shape[1])), where=totals != 0),
+        "outputs, a row per query",
+        "What are the weighted values divided by?",
+        r"o_i = \frac{\sum_j \kappa_{ij} v_j}{\sum_j \kappa_{ij}}",
+        unnormalised=("the sums are not divided by the similarities' sum", similarity @ v),
+        mean=("the sums are divided by the number of keys", similarity @ v / len(k)),
+    )
+    n, d = question.tokens, question.dim
+    c = _width(question.kernel, d)
+    write(
+        "multiply_adds",
+        {"softmax": 2 * n * n * d, "features": 2 * n * c * (d + 1)},
+        "multiply-adds of softmax attention and of the route over features",
+        "Which products grow with the square of N, and how long is a row of features beside its value?",
+        r"2 N^2 D, \quad 2 N C (D + 1)",
+        no_normaliser=(
+            "the column of ones that gives the denominator is forgotten",
+            {"softmax": 2 * n * n * d, "features": 2 * n * c * d},
+        ),
+        once=(
+            "only one of the two products is counted",
+            {"softmax": n * n * d, "features": n * c * (d + 1)},
+        ),
+    )
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """Three queries, keys and values of two entries."""
+    given = {"q": whole(random, -1, 2, 3, 2), "k": whole(random, -1, 2, 3, 2), "v": whole(random, 0, 3, 3, 2)}
+    return given | {"tokens": 2 ** random.randint(8, 13), "dim": random.choice((8, 16, 32, 64))}
 
 
 def _features(kernel: str, x: Vector) -> list[Any]:

@@ -7,6 +7,8 @@ columns."""
 
 import math
 from collections.abc import Iterator
+from fractions import Fraction
+from random import Random
 from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
@@ -16,12 +18,19 @@ from scipy import integrate
 from torch import Tensor
 
 from vitruvius import kernels, lessons
-from vitruvius.lessons import Answer, Board, Exact, Matrix, Proof, Step, Vector, exact
+from vitruvius.lessons import Answer, Attempt, Board, Exact, Matrix, Proof, Step, Vector, exact
+from vitruvius.lessons._draws import whole
 from vitruvius.lessons._figures import curves, numbered
 from vitruvius.lessons._proofs import agree, within
 from vitruvius.lessons._tensors import Array, arrays, tensor, tensors
 
 SUBJECT = "attention"
+TASK = (
+    "One key of softmax attention changes: the key of index <index> (counted from 0), in scores "
+    "divided by the root of the keys' length. Rows of q, k and v are vectors. Work out the outputs "
+    "before the change, their slope by the score of that key, the outputs after it, and the outputs "
+    "to first order."
+)
 DRAWS = 20_000
 """Simulated keys."""
 CHANGES = ("epsilon", "sigma", "stretch")
@@ -168,6 +177,89 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     yield agree("after", "the kernel with the changed key", answer["output_after"], after_nt)
     yield agree("first order", "its derivative", answer["first_order"], tangent_nt)
     yield agree("covariance", "nothing is random", answer["covariance"], None)
+
+
+def attempt(question: Question, write: Attempt) -> None:
+    """Before, the slope, after, and to first order."""
+    state, (q,) = _state(question), arrays(question.q)
+    weight = _logistic(state.odds_n)
+    unscaled = _logistic(_state(question.model_copy(update={"beta": Fraction(1)})).odds_n)
+    before = write(
+        "output_before",
+        state.output(weight),
+        "outputs before the change, a row per query",
+        "What are the scores divided by, and what is mixed?",
+        r"h = \sum_j w_j v_j, \quad w = \operatorname{softmax}(q \cdot k_j / \sqrt{d})",
+        unscaled=("the scores are not divided by the root of the keys' length", state.output(unscaled)),
+        value_only=("the other values are left out", weight[:, None] * state.value_t),
+    )
+    slope = write(
+        "slope",
+        weight[:, None] * (state.value_t - before),
+        "slope of each output by the score of the key",
+        "From where does the output move, and towards which value?",
+        r"\frac{\partial h}{\partial s_j} = w_j (v_j - h)",
+        from_rest=(
+            "the mixture of the others is taken for the output",
+            weight[:, None] * (state.value_t - state.rest_nt),
+        ),
+        no_weight=("the weight in front is forgotten", state.value_t - before),
+    )
+    if question.sigma is not None:
+        write(
+            "covariance",
+            _covariances(question, slope, 2),
+            "covariance of each output to first order",
+            "How does the variance of the key's noise reach the score, and how the output?",
+            r"\sigma^2 \beta^2 \lVert q \rVert^2 \, g g^T, \quad g = w_j (v_j - h)",
+            deviation=("the deviation is taken for the variance", _covariances(question, slope, 1)),
+        )
+        return
+    stretched = [((question.stretch or 0) - 1) * entry for entry in question.k[question.index]]
+    (change,) = arrays(question.epsilon or stretched)
+    shift = question.scale * (q @ change)
+    write(
+        "output_after",
+        state.output(_logistic(state.odds_n + shift)),
+        "outputs after the change",
+        "Which weights change when one score does?",
+        r"w' = \frac{w e^\delta}{1 - w + w e^\delta}, \quad \delta = q \cdot \epsilon / \sqrt{d}",
+        not_normalised=(
+            "the weights are not normalised again",
+            before + (weight * (np.exp(shift) - 1))[:, None] * state.value_t,
+        ),
+        unscaled_shift=(
+            "the shift is not divided by the root of the keys' length",
+            state.output(_logistic(state.odds_n + q @ change)),
+        ),
+    )
+    write(
+        "first_order",
+        before + slope * shift[:, None],
+        "outputs after the change to first order",
+        "By how much does the score move?",
+        r"h' \approx h + w_j (v_j - h) \, \delta",
+        unscaled_order=(
+            "the shift is not divided by the root of the keys' length",
+            before + slope * (q @ change)[:, None],
+        ),
+    )
+
+
+def _covariances(question: Question, slope_nt: Array, power: int) -> Array:
+    (q_nd,), sigma = arrays(question.q), float(question.sigma or 0)
+    lengths = sigma**power * question.scale**2 * (q_nd**2).sum(1)
+    return np.asarray(lengths[:, None, None] * slope_nt[:, :, None] * slope_nt[:, None])
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """Two queries and three keys of length 4; one key moves by a short vector."""
+    given = {
+        "q": whole(random, -1, 2, 2, 4),
+        "k": whole(random, -1, 2, 3, 4),
+        "v": whole(random, -1, 3, 3, 2),
+    }
+    return given | {"index": random.randint(0, 2), "epsilon": whole(random, -1, 1, 4)}
 
 
 def _noise_proofs(

@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
 from math import comb
+from random import Random
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -18,12 +19,18 @@ from torch import Tensor
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Bars
-from vitruvius.lessons import Answer, Board, Matrix, Proof, Step, exact
+from vitruvius.lessons import Answer, Attempt, Board, Matrix, Proof, Step, exact
+from vitruvius.lessons._draws import principal
 from vitruvius.lessons._exact import worth
 from vitruvius.lessons._proofs import agree, holds
 from vitruvius.lessons._tensors import Array, tensor
 
 SUBJECT = "autoencoders"
+TASK = (
+    "A linear autoencoder with latent size <latent> on data whose columns are the samples (mean 0). "
+    "Work out the second moment S, the gradients of both matrices at W1 = (I 0)/2 = W2^T, the "
+    "eigenvalues of S (largest first), and the least loss, a mean over the samples."
+)
 EXACT_FEATURES = 6  # beyond, the characteristic polynomial is not searched for rational roots
 DRAWN_SUBSETS = 20
 ROUNDS = 2000
@@ -94,6 +101,62 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     detail, close = f"{curvature:.9g} by autograd, {formula:.9g} by formula", 1e-8 * values[0]
     method = "second derivative by autograd"
     yield holds("a saddle falls off", method, abs(curvature - formula) <= close, detail)
+
+
+def attempt(question: Question, write: Attempt) -> None:
+    """The moment, the gradients at the start, the eigenvalues, the minimum."""
+    data, (m, n), k = np.array(question.data, float), question.sizes.values(), question.latent
+    moment = write(
+        "moment",
+        data @ data.T / n,
+        "second moment of the data",
+        "What is divided by: the samples, or one less?",
+        r"S = \frac1n X X^T",
+        sample=("n - 1 is divided by", data @ data.T / (n - 1) if n > 1 else None),
+        total=("nothing is divided by", data @ data.T),
+    )
+    w1 = np.eye(k, m) / 2
+    rest = moment - w1.T @ w1 @ moment
+    write(
+        "w2",
+        -2 * rest @ w1.T,
+        "gradient of the decoder W2 at the start",
+        "Which factor comes from the square and the mean, and what did W2 multiply?",
+        r"\nabla_{W_2} = -\frac{2}{n} (X - W_2 W_1 X) X^T W_1^T",
+        factor=("the factor 2 is lost", -rest @ w1.T),
+        sign=("the minus sign is lost", 2 * rest @ w1.T),
+    )
+    write(
+        "w1",
+        -2 * w1 @ rest,
+        "gradient of the encoder W1 at the start",
+        "Through which matrix does the error reach W1?",
+        r"\nabla_{W_1} = -\frac{2}{n} W_2^T (X - W_2 W_1 X) X^T",
+        factor=("the factor 2 is lost", -w1 @ rest),
+        sign=("the minus sign is lost", 2 * w1 @ rest),
+    )
+    values = write(
+        "eigenvalues",
+        np.linalg.eigvalsh(moment)[::-1],
+        "eigenvalues of S, largest first",
+        "Which numbers does S multiply its own directions with?",
+        r"\det(S - \sigma^2 I) = 0",
+        roots=("their roots are given", np.linalg.eigvalsh(moment)[::-1].clip(0) ** 0.5),
+    )
+    write(
+        "minimum",
+        float(values[k:].sum()),
+        "least loss",
+        "Which directions are lost behind the bottleneck?",
+        r"\sum_{i > k} \sigma_i^2",
+        kept=("the eigenvalues that are kept are added up", float(values[:k].sum())),
+        one_more=("one direction more is taken to be lost", float(values[k - 1 :].sum())),
+    )
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """Data with square eigenvalues."""
+    return {"data": principal(random), "latent": random.randint(1, 2)}
 
 
 def _minimum(board: Board) -> Iterator[Step]:

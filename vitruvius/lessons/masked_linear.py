@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
-from typing import Annotated, Self
+from random import Random
+from typing import Annotated, Any, Self
 
 import numpy as np
 import sympy
@@ -17,13 +18,20 @@ from pydantic import Field, model_validator
 from torch import Tensor
 
 from vitruvius import lessons
-from vitruvius.lessons import Answer, Board, Exact, Matrix, Proof, Step, exact
+from vitruvius.lessons import Answer, Attempt, Board, Exact, Matrix, Proof, Step, exact
+from vitruvius.lessons._draws import principal
 from vitruvius.lessons._exact import worth
 from vitruvius.lessons._figures import heatmap
 from vitruvius.lessons._proofs import agree, holds, within
-from vitruvius.lessons._tensors import Array, tensor, tensors
+from vitruvius.lessons._tensors import Array, arrays, tensor, tensors
 
 SUBJECT = "autoencoders"
+TASK = (
+    "A linear autoencoder fills in hidden entries: every entry of the input is set to 0 with "
+    "probability <mask>, without rescaling; there is no bottleneck, and the columns of data are the "
+    "samples. Work out the second moment S, the best map W, and the least expected error over all "
+    "entries."
+)
 DRAWS = 40_000
 
 
@@ -106,6 +114,51 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
         copying = (data_mn.square().sum() / data_mn.shape[1]).item() * float(question.mask)
         detail, passed = f"{copying:.6g} against {minimum:.6g}", minimum <= copying * (1 + 1e-12)
         yield holds("copying is no better", "its own error", passed, detail)
+
+
+def attempt(question: Question, write: Attempt) -> None:
+    """The moment, the best map, the least error."""
+    (data,), n, hidden = arrays(question.data), question.sizes["n"], float(question.mask)
+    seen = 1 - hidden
+    moment = write(
+        "moment",
+        data @ data.T / n,
+        "second moment of the data",
+        "What is divided by: the samples, or one less?",
+        r"S = \frac1n X X^T",
+        sample=("n - 1 is divided by", data @ data.T / (n - 1) if n > 1 else None),
+        total=("nothing is divided by", data @ data.T),
+    )
+
+    def best(kept: float) -> Array:
+        masked = kept * moment + (1 - kept) * np.diag(np.diag(moment))
+        return np.asarray(np.linalg.solve(masked, moment).T)
+
+    full = write(
+        "full",
+        best(seen),
+        "best map",
+        "How often are two different entries seen together, and how often one with itself?",
+        r"W = S \left( (1 - p) S + p \, \mathrm{diag}(S) \right)^{-1}",
+        exchanged=("the probabilities of seeing and hiding are exchanged", best(hidden)),
+        no_diagonal=("the diagonal is masked like the rest", np.eye(len(moment)) / seen),
+    )
+    if question.latent not in (None, len(moment)):
+        return
+    write(
+        "minimum",
+        float(np.trace(moment) - seen * np.trace(full @ moment)),
+        "least expected error",
+        "How much of the variance does the map explain?",
+        r"\mathrm{tr} S - (1 - p) \, \mathrm{tr}(W S)",
+        copying=("what is hidden is taken to be lost", float(hidden * np.trace(moment))),
+        always_seen=("the factor 1 - p is forgotten", float(np.trace(moment - full @ moment))),
+    )
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """Data with square eigenvalues, hidden with a short probability."""
+    return {"data": principal(random), "mask": random.choice(("1/4", "1/3", "1/5", "2/5", "3/10"))}
 
 
 def _bottleneck(board: Board) -> Iterator[Step]:

@@ -5,6 +5,7 @@ after softmax (`zero_weight`), $s_j + c$ with a modest $c < 0$ (`finite_penalty`
 and `queries` are vectors, one per time step."""
 
 from collections.abc import Callable, Iterator
+from random import Random
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -13,12 +14,19 @@ from pydantic import model_validator
 from torch import Tensor
 
 from vitruvius import lessons
-from vitruvius.lessons import Answer, Board, Exact, Matrix, Proof, Step, exact, latex
+from vitruvius.lessons import Answer, Attempt, Board, Exact, Matrix, Proof, Step, exact, latex
+from vitruvius.lessons._draws import whole
 from vitruvius.lessons._figures import heatmap
 from vitruvius.lessons._proofs import agree
 from vitruvius.lessons._tensors import Array, arrays, softmax, tensors, weights
 
 SUBJECT = "attention"
+TASK = (
+    "Hide time steps from softmax attention (scores not divided by anything): the query of time step "
+    "<step> must not see the later ones. Rows of keys, values and queries are time steps. Work out "
+    "the weights, their sum and the output when the mask is done right; and what comes out if weights "
+    "are deleted after the softmax (zero_weight)."
+)
 VERDICTS = {
     "right": "Minus infinity goes in before softmax. Its exponential is 0, so a hidden step has no weight "
     "and no share in the sum below the fraction: the weights sum to <total:.6g>, and changing the hidden "
@@ -100,6 +108,45 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
         found = {"weights": weigh(k), "total": weigh(k).sum(), "output": weigh(k) @ v, "leak": leak}
         how = "the softmax kernel of this package" if name == "right" else "torch.softmax"
         yield agree(name.replace("_", " "), f"{how} and autograd", answer[name], found)
+
+
+def attempt(question: Question, write: Attempt) -> None:
+    """The right way, and what deleting weights gives."""
+    ways = {name: way for name, (_, way) in _ways(question)}
+    (keys, values), hide = arrays(question.keys, question.values), question.hide
+    score = keys @ np.array(question.queries[question.step - 1], float)
+    open_, scaled = softmax(score), softmax(np.where(hide, -np.inf, score / keys.shape[1] ** 0.5))
+
+    def shown(weight: Array, of: str) -> dict[str, Any]:
+        return ways[of] | {"weights": weight, "total": weight.sum(), "output": weight @ values}
+
+    write(
+        "right",
+        ways["right"],
+        "the right way: weights, their sum, the output",
+        "What must a hidden score be so that its exponential is 0?",
+        r"\operatorname{softmax}(s_j \text{, hidden ones } -\infty)",
+        zero_score=("hidden scores are set to 0", shown(ways["zero_score"]["weights"], "right")),
+        deleted=("weights are deleted after the softmax", shown(ways["zero_weight"]["weights"], "right")),
+        unmasked=("nothing is hidden", shown(open_, "right")),
+        scaled=("the scores are divided by the root of the width", shown(scaled, "right")),
+    )
+    renormalised = shown(ways["right"]["weights"], "zero_weight")
+    write(
+        "zero_weight",
+        ways["zero_weight"],
+        "deleted after the softmax: weights, their sum, the output",
+        "What do the weights add up to when some are deleted?",
+        r"\operatorname{softmax}(s) \odot \text{seen}",
+        renormalised=("the weights are normalised again", renormalised),
+        undeleted=("nothing is deleted", shown(open_, "zero_weight")),
+    )
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """Three time steps; the last one or two are hidden."""
+    given = {name: whole(random, -1, 2, 3, 3) for name in ("keys", "queries")}
+    return given | {"values": whole(random, 0, 5, 3, 3), "step": 2}
 
 
 def _ways(question: Question) -> Iterator[tuple[str, tuple[str, dict[str, Any]]]]:

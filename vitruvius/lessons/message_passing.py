@@ -5,21 +5,29 @@ f(h_j)$, and becomes $h_i' = W h_i^T + \max(a_i, 0)$. States are row vectors; ve
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Annotated, Literal, Self
+from random import Random
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import torch
 from pydantic import model_validator
 
 from vitruvius import lessons
-from vitruvius.lessons import Answer, Board, Exact, Matrix, Proof, Step, Vector, exact, latex
+from vitruvius.lessons import Answer, Attempt, Board, Exact, Matrix, Proof, Step, Vector, exact, latex
 from vitruvius.lessons._board import short
+from vitruvius.lessons._draws import whole
 from vitruvius.lessons._exact import product
 from vitruvius.lessons._figures import circle
 from vitruvius.lessons._proofs import agree
 from vitruvius.lessons._tensors import arrays, attend
 
 SUBJECT = "recurrent nets and graphs"
+TASK = (
+    "One parallel update of a directed graph. An edge [from, to] carries the message f(h) = c h with "
+    "c = <edge_function>; a vertex adds up what arrives, each message times the weight of its edge "
+    "(aggregation, in the order of the edges), and becomes W h^T + max(aggregate, 0), where W h^T is "
+    "a number that is added to every entry. Work out the messages, the aggregates and the new states."
+)
 
 
 class Question(lessons.Question):
@@ -141,6 +149,63 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
         yield agree(
             "aggregate", "the graph kernel", answer["aggregate"], attend("graph", zero, zero, value, mask)
         )
+
+
+def attempt(question: Question, write: Attempt) -> None:
+    """Messages, aggregates, new states."""
+    states, update = arrays(question.states, question.update)
+    edges, weights = question.graph, np.array(_weights(question), float)
+    sources, targets = ([edge[end] - 1 for edge in edges] for end in (0, 1))
+    edge = question.edge_function
+    sent = states @ np.array(edge, float) if isinstance(edge, tuple) else float(edge) * states
+    messages = write(
+        "messages",
+        sent[sources],
+        "message of each edge",
+        "Whose state does an edge carry?",
+        r"f(h_j) \text{ along the edge } j \to i",
+        receiver=("the state of the receiving vertex is sent", sent[targets]),
+        unchanged=("the states are sent as they are, without f", states[sources]),
+    )
+
+    def gathered(weight: Any) -> Any:
+        total = np.zeros_like(states)
+        np.add.at(total, targets, np.asarray(weight)[:, None] * messages)
+        return total
+
+    counts = np.array([targets.count(target) for target in targets])
+    aggregate = write(
+        "aggregate",
+        gathered(weights),
+        "what arrives at each vertex",
+        "Which edges point to a vertex, and how much does each count?",
+        r"a_i = \sum_{j \to i} w_{ji} f(h_j)",
+        plain_sum=("the messages are added without their weights", gathered(np.ones(len(edges)))),
+        mean=("the messages are averaged", gathered(1 / counts)),
+    )
+    own = states @ update.T
+    write(
+        "states",
+        own + np.maximum(aggregate, 0),
+        "new states",
+        "Of what is the maximum with 0 taken: of the aggregate, or of the sum?",
+        r"h_i' = W h_i^T + \max(a_i, 0)",
+        no_maximum=("the maximum with 0 is forgotten", own + aggregate),
+        outside=("the maximum is taken of the whole sum", np.maximum(own + aggregate, 0)),
+        no_own=("the vertex's own state is left out", np.maximum(aggregate, 0)),
+    )
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """Four vertices, four edges with weights in tenths."""
+    pairs = [(i, j) for i in range(1, 5) for j in range(1, 5) if i != j]
+    edges = random.sample(pairs, 4)
+    given = {"graph": edges, "aggregation": [f"{random.randint(1, 9)}/10" for _ in edges]}
+    return given | {
+        "states": whole(random, -2, 2, 4, 2),
+        "update": whole(random, -1, 2, 1, 2),
+        "edge_function": random.randint(2, 3),
+    }
 
 
 def _weights(question: Question) -> list[Fraction]:

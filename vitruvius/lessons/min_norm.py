@@ -6,7 +6,8 @@ $w^*$ if $w_0 = 0$."""
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Annotated, Self
+from random import Random
+from typing import Annotated, Any, Self
 
 import numpy as np
 import sympy
@@ -14,8 +15,9 @@ import torch
 from pydantic import Field, model_validator
 
 from vitruvius import lessons
-from vitruvius.lessons import Answer, Board, Exact, Matrix, Proof, Step, Vector, exact
+from vitruvius.lessons import Answer, Attempt, Board, Exact, Matrix, Proof, Step, Vector, exact
 from vitruvius.lessons._board import column
+from vitruvius.lessons._draws import whole
 from vitruvius.lessons._exact import worth
 from vitruvius.lessons._figures import curves
 from vitruvius.lessons._proofs import agree, holds
@@ -23,6 +25,11 @@ from vitruvius.lessons._shapes import counted
 from vitruvius.lessons._tensors import Array
 
 SUBJECT = "training"
+TASK = (
+    "The shortest solution of X w = y, and gradient descent from 0 on the squared error with step "
+    "<step>. Work out the multipliers (X X^T lambda = -2 y), the shortest solution, and the first "
+    "<iterations> iterates, the start included."
+)
 RUN = 200
 """Steps of the long run, in floating point."""
 
@@ -150,6 +157,56 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     overlap = float(np.abs(unseen @ np.array(answer["solution"], float)).max(initial=0))
     detail = f"largest product with {counted(len(unseen), 'direction')} that X sends to 0: {overlap:.1e}"
     yield holds("no solution is shorter", "orthogonality", overlap <= slack, detail)
+
+
+def attempt(question: Question, write: Attempt) -> None:
+    """Multipliers, the shortest solution, the iterates and where they end."""
+    x, y, start = question.arrays(float)
+    gram = np.linalg.pinv(x @ x.T)
+    multipliers = write(
+        "multipliers",
+        -2 * gram @ y,
+        "Lagrange multipliers",
+        "What follows when w = -X^T lambda / 2 is put into X w = y?",
+        r"X X^T \lambda = -2 y",
+        sign=("the minus sign is lost", 2 * gram @ y),
+        factor=("the factor 2 is lost", -gram @ y),
+    )
+    write(
+        "solution",
+        -x.T @ multipliers / 2,
+        "shortest solution",
+        "How does w follow from the multipliers?",
+        r"w = -\frac12 X^T \lambda",
+        no_half=("the factor 1/2 is lost", -x.T @ multipliers),
+        sign_w=("the minus sign is lost", x.T @ multipliers / 2),
+    )
+
+    def descent(factor: float) -> Array:
+        found = [start]
+        for _ in range(question.iterations):
+            found.append(found[-1] - factor * float(question.step) * (x.T @ (x @ found[-1] - y)))
+        return np.array(found)
+
+    write(
+        "iterates",
+        descent(2),
+        "iterates of gradient descent, the start included",
+        "What is the gradient of the squared error?",
+        r"w \leftarrow w - \eta \, 2 X^T (X w - y)",
+        no_two=("the factor 2 of the gradient is lost", descent(1)),
+        ascent=("the gradient is added instead of taken off", descent(-2)),
+    )
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """Two equations in three unknowns, and a step that is small enough."""
+    while True:
+        x = whole(random, -1, 2, 2, 3)
+        (a, b), cross = (sum(e * e for e in row) for row in x), sum(p * q for p, q in zip(*x, strict=True))
+        if a * b > cross * cross:  # full rank; the trace bounds the largest eigenvalue
+            step = f"1/{a + b + random.randint(1, 4)}"
+            return {"x": x, "y": whole(random, -3, 5, 2), "step": step, "iterations": random.randint(2, 3)}
 
 
 def _shortest(x_ND: Array, y_N: Array) -> tuple[Array, Array, Array]:

@@ -6,23 +6,32 @@ With `layout="columns"` a token is a column, every matrix is given and answered 
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from random import Random
 from typing import Annotated, Any, Literal, Self
 
+import numpy as np
 import torch
 from pydantic import model_validator
 from torch import Tensor
 from torch.nn import functional
 
 from vitruvius import lessons
-from vitruvius.lessons import Answer, Board, Matrix, Proof, Step, latex
+from vitruvius.lessons import Answer, Attempt, Board, Matrix, Proof, Step, latex
+from vitruvius.lessons._draws import whole
 from vitruvius.lessons._exact import product, root, softmax
 from vitruvius.lessons._figures import heatmap
 from vitruvius.lessons._proofs import agree
 from vitruvius.lessons._shapes import measure
-from vitruvius.lessons._tensors import attend, tensor
+from vitruvius.lessons._tensors import arrays, attend, tensor
+from vitruvius.lessons._tensors import softmax as softmax_rows
 from vitruvius.nn.attention import MultiHeadAttention
 
 SUBJECT = "attention"
+TASK = (
+    "Multi-head attention by hand. Rows of x are tokens; w_q, w_k and w_v hold one matrix per head "
+    "and multiply tokens from the right; scores are divided by the root of the key width. Work out "
+    "queries, keys, values, scores, weights and output of every head, and the output of the block."
+)
 LOWEST = -700.0
 """Logarithm of about the smallest number that a double holds."""
 NAMES = ("q", "k", "v", "scores", "weights", "heads")
@@ -160,6 +169,97 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     alike = len({part.shape for qkv in parts for part in qkv[:3]}) == 1
     if question.context is None and question.scaled and alike:
         yield agree("output", "vitruvius.nn.MultiHeadAttention", output, _by_module(question, rows))
+
+
+def attempt(question: Question, write: Attempt) -> None:
+    """Head by head: maps, scores, weights, mixtures; then the block."""
+    turned = question.turned
+    x, tokens = arrays(turned(question.x), turned(question.tokens))
+    w_q, w_k, w_v = ([np.array(turned(w), float) for w in getattr(question, f"w_{part}")] for part in "qkv")
+
+    def shown(heads: Any) -> Any:
+        return [np.array(turned(head)) for head in heads]
+
+    def back(heads: Any) -> Any:
+        return [np.array(turned(np.asarray(head).tolist()), float) for head in heads]
+
+    def mapped(name: str, rows: Any, maps: Any, others: Any) -> Any:
+        swapped = [rows @ w for w in others]
+        found = write(
+            name,
+            shown(rows @ w for w in maps),
+            {"q": "queries", "k": "keys", "v": "values"}[name] + " of each head, one per token",
+            "Which matrix of the head maps the tokens?",
+            rf"{name.upper()}_i = X W_i^{name.upper()}",
+            **{f"{name}_swapped": ("the matrix of another part is taken", shown(swapped))},
+            **{f"{name}_heads": ("the heads are exchanged", shown(rows @ w for w in maps[::-1]))},
+        )
+        return back(found)
+
+    q, k, v = mapped("q", x, w_q, w_k), mapped("k", tokens, w_k, w_q), mapped("v", tokens, w_v, w_k)
+    pairs = [a @ b.T for a, b in zip(q, k, strict=True)]
+    roots = [b.shape[1] ** 0.5 if question.scaled else 1.0 for b in k]
+    scores = back(
+        write(
+            "scores",
+            shown(s / r for s, r in zip(pairs, roots, strict=True)),
+            "scores of each head, a row per query",
+            "What is divided by the root of which width?",
+            r"S_i = \frac{Q_i K_i^T}{\sqrt{d_k}}",
+            unscaled=("the scores are not divided by the root of the key width", shown(pairs)),
+            by_width=(
+                "the key width is divided by, not its root",
+                shown(s / r**2 for s, r in zip(pairs, roots, strict=True)),
+            ),
+            token_width=(
+                "the root of the token's width is divided by",
+                shown(s / x.shape[1] ** 0.5 for s in pairs),
+            ),
+        )
+    )
+    weights = back(
+        write(
+            "weights",
+            shown(softmax_rows(s) for s in scores),
+            "weights of each head, a row per query",
+            "Over what does the softmax run: over the keys of a query, or over the queries of a key?",
+            r"A_i = \operatorname{softmax}(S_i)",
+            columns=("the softmax runs over the queries", shown(softmax_rows(s.T).T for s in scores)),
+        )
+    )
+    heads = back(
+        write(
+            "heads",
+            shown(a @ b for a, b in zip(weights, v, strict=True)),
+            "output of each head, one row per token",
+            "What is mixed with the weights?",
+            r"H_i = A_i V_i",
+            keys=(
+                "the keys are mixed instead of the values",
+                shown(a @ b for a, b in zip(weights, k, strict=True)),
+            ),
+        )
+    )
+    w_o = np.array(turned(question.w_o), float)
+    joined = np.concatenate(heads, axis=1)
+    turned_heads = np.concatenate(heads[::-1], axis=1)
+    write(
+        "output",
+        np.array(turned((joined @ w_o).tolist())),
+        "output of the block, one row per token",
+        "How are the heads joined before the last map?",
+        r"O = [H_1, \dots, H_h] W^O",
+        no_map=("the output map is left out", np.array(turned(joined.tolist()))),
+        order=("the heads are joined in the wrong order", np.array(turned((turned_heads @ w_o).tolist()))),
+    )
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """Two tokens of six numbers, two heads of width 3."""
+    given = {f"w_{part}": whole(random, -1, 1, 2, 6, 3) for part in "qk"} | {
+        "w_v": whole(random, 0, 3, 2, 6, 3)
+    }
+    return given | {"x": whole(random, -1, 1, 2, 6), "w_o": whole(random, 0, 2, 6, 6)}
 
 
 def _by_module(question: Question, rows: Callable[[Any], Tensor]) -> Tensor:

@@ -4,6 +4,7 @@ Axes: 0 batch (N samples), 1 channels (C), 2 features (F). The variance divides 
 normalisation layers do, not by that number minus one."""
 
 from collections.abc import Callable, Iterator
+from random import Random
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -13,12 +14,17 @@ from pydantic import model_validator
 from torch import Tensor, nn
 
 from vitruvius import lessons
-from vitruvius.lessons import Answer, Board, Exact, Matrix, Proof, Step, exact
+from vitruvius.lessons import Answer, Attempt, Board, Exact, Matrix, Proof, Step, exact
 from vitruvius.lessons._figures import heatmap
 from vitruvius.lessons._proofs import agree
 from vitruvius.lessons._tensors import Array, tensor
 
 SUBJECT = "training"
+TASK = (
+    "Batch, layer and instance normalisation of a tensor of shape (samples, channels, features): for "
+    "each kind the means and variances (batch: one per channel, layer: one per sample, instance: one "
+    "per sample and channel), and the normalised tensor."
+)
 LARGEST = 4096
 AXES = {"batch": (0, 2), "layer": (1, 2), "instance": (2,)}
 """The axes that each kind averages over."""
@@ -129,3 +135,46 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
         yield agree(f"{kind} statistics", "torch, axes seen by autograd", answer[kind], found)
         unit_NCF = layer(x_NCF).double()(x_NCF)
         yield agree(f"{kind} normalised", "torch.nn layer", answer["normalised"][kind], unit_NCF)
+
+
+def attempt(question: Question, write: Attempt) -> None:
+    """The statistics of the three kinds, then the normalised tensors."""
+    x, eps, found = np.array(question.tensor, float), float(question.eps), dict[str, Any]()
+    for kind, axes in AXES.items():
+        mean, variance = x.mean(axes), x.var(axes)
+        found[kind] = write(
+            kind,
+            {"mean": mean, "variance": variance, "axes": list(axes)},
+            f"mean and variance for each {KEPT[kind]} (axes: those averaged over, counted from 0)",
+            "Over which axes is averaged, and what is the sum of squares divided by?",
+            r"\mu = \frac1n \sum x, \quad \sigma^2 = \frac1n \sum (x - \mu)^2",
+            sample=(
+                "the variance is divided by n - 1",
+                {"mean": mean, "variance": x.var(axes, ddof=1), "axes": list(axes)},
+            ),
+            deviation=(
+                "the standard deviation is given for the variance",
+                {"mean": mean, "variance": x.std(axes), "axes": list(axes)},
+            ),
+        )
+
+    def normalised(power: float) -> dict[str, Any]:
+        units = {}
+        for kind, axes in AXES.items():
+            mean, variance = (np.expand_dims(found[kind][of], axes) for of in ("mean", "variance"))
+            units[kind] = (x - mean) / (variance + eps) ** power
+        return units
+
+    write(
+        "normalised",
+        normalised(0.5),
+        "the normalised tensor of each kind",
+        "What is taken off, and what is divided by?",
+        r"\hat x = \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}}",
+        no_root=("the variance is divided by, not its root", normalised(1.0)),
+    )
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """Four samples of two channels with three features, no row of equal ones."""
+    return {"tensor": [[random.sample(range(1, 7), 3) for _ in range(2)] for _ in range(4)]}

@@ -5,6 +5,7 @@ Shapes: C channels, R x K patches with side P, n patches in all."""
 
 from collections.abc import Iterator
 from fractions import Fraction
+from random import Random
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -13,7 +14,8 @@ from pydantic import Field, model_validator
 from torch.nn import functional
 
 from vitruvius import lessons
-from vitruvius.lessons import Answer, Board, Matrix, Proof, Step, latex
+from vitruvius.lessons import Answer, Attempt, Board, Matrix, Proof, Step, latex
+from vitruvius.lessons._draws import whole
 from vitruvius.lessons._figures import heatmap
 from vitruvius.lessons._proofs import agree, holds
 from vitruvius.lessons._shapes import measure
@@ -21,6 +23,12 @@ from vitruvius.lessons._tensors import tensor
 from vitruvius.nn import vit
 
 SUBJECT = "vision transformers"
+TASK = (
+    "Cut an image into patches of <patch> x <patch> pixels, flatten each row by row, and number them "
+    "as one reads. Class token: <class_token>. Work out the number of patches, the patches as rows, "
+    "and the number of tokens that the encoder gets."
+)
+SHEET_FIGURE = 1
 WIDTH = 8
 """Of the tokens in the comparison with a convolution."""
 
@@ -129,3 +137,54 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     name = f"{WIDTH} random filters as a linear map of patches and as a convolution"
     detail = f"largest relative difference {gap:.1e}" if gap else "equal"
     yield holds(name, "torch.nn.functional.conv2d", gap < 1e-9, detail)
+
+
+def attempt(question: Question, write: Attempt) -> None:
+    """The number of patches, the patches, the number of tokens."""
+    x, side = np.array(question.channels, float), question.patch
+    channels, height, width = x.shape
+    rows, columns = height // side, width // side
+    count = write(
+        "count",
+        rows * columns,
+        "number of patches",
+        "How many patches lie in a row, and how many rows are there?",
+        r"\frac{H}{P} \cdot \frac{W}{P}",
+        one_side=("the patches of one row only are counted", columns),
+        pixels=("the pixels of a patch are counted", side * side),
+    )
+    cut = x.reshape(channels, rows, side, columns, side)
+
+    def flattened(*axes: int) -> Any:
+        return cut.transpose(*axes).reshape(rows * columns, -1)
+
+    write(
+        "patches",
+        flattened(1, 3, 0, 2, 4),
+        "the patches, a row each",
+        "Which pixels lie in the first patch, and in which order are they read?",
+        r"x_p = (x_{c, i, j}) \text{ for } c, i, j \text{ of patch } p \text{, row by row}",
+        rows_of_pixels=("the pixels are cut as they are read, not in squares", x.reshape(rows * columns, -1)),
+        by_columns=("the pixels of a patch are read column by column", flattened(1, 3, 0, 4, 2)),
+        patches_by_columns=("the patches are numbered column by column", flattened(3, 1, 0, 2, 4)),
+    )
+    tokens = count + question.class_token
+    write(
+        "tokens",
+        tokens,
+        "number of tokens of the encoder",
+        "Is there a token beside the patches?",
+        r"n + 1 \text{ with a class token, } n \text{ without}",
+        class_token=(
+            f"the class token is {'forgotten' if question.class_token else 'counted, but there is none'}",
+            tokens + (-1 if question.class_token else 1),
+        ),
+        pairs=("the pairs of tokens are counted", tokens**2),
+    )
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """A small image in patches of side 2 or 3."""
+    side = random.choice((2, 3))
+    image = whole(random, 0, 9, side * random.randint(2, 3), 2 * side)
+    return {"image": image, "patch": side, "class_token": random.random() < 0.5}

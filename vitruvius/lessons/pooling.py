@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from random import Random
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import torch
@@ -11,13 +12,20 @@ from torch.nn import functional
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Pictures
-from vitruvius.lessons import Answer, Board, Matrix, Proof, Step, exact, latex
+from vitruvius.lessons import Answer, Attempt, Board, Matrix, Proof, Step, exact, latex
+from vitruvius.lessons._draws import whole
 from vitruvius.lessons._figures import numbered
 from vitruvius.lessons._proofs import agree
 from vitruvius.lessons._shapes import measure
 from vitruvius.lessons._tensors import tensor
 
 SUBJECT = "convolution"
+TASK = (
+    "Average and max pooling with a window of side <size> and stride <stride>, of each of the given "
+    "matrices (windows that would hang over the edge are left out). Then move each matrix one pixel "
+    "to the right, zeros coming in: by how much does an entry change on average, for the pixels "
+    "themselves and for both poolings?"
+)
 LARGEST = 32
 """Rows and columns of a matrix."""
 
@@ -149,6 +157,59 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     yield agree("change by a shift", "pooling the shifted matrices with torch", answer["shift"], shift)
     method = "pooling every holed copy with torch"
     yield agree("change by a missing pixel", method, answer["missing"], missing)
+
+
+def attempt(question: Question, write: Attempt) -> None:
+    """The pooled matrices, and how a shift changes them."""
+    matrices, pools = question.matrices, question.pools
+
+    def outputs(take: Any = None) -> Any:
+        found = {}
+        for kind, pool in pools.items():
+            sides = [(matrix, pool.starts(len(matrix)), pool.starts(len(matrix[0]))) for matrix in matrices]
+            chosen = take or {"max": max, "average": _mean}
+            found[kind] = [
+                [[float(chosen[kind](pool.window(matrix, i, j))) for j in across] for i in down]
+                for matrix, down, across in sides
+            ]
+        return question.shaped(found)
+
+    write(
+        "output",
+        outputs(),
+        "the pooled matrices",
+        "What is taken of each window, and how far does it move?",
+        r"\frac{1}{k^2} \sum_{\text{window}} x, \quad \max_{\text{window}} x",
+        sums=("the sum of a window is not divided", outputs({"max": max, "average": sum})),
+        exchanged=("average and maximum are exchanged", outputs({"max": _mean, "average": max})),
+        present=(
+            "zeros are left out of the average",
+            outputs({"max": max, "average": lambda w: _mean([x for x in w if x])}),
+        ),
+    )
+    views = {"pixels": Pool("average", 1, 1), **pools}
+
+    def change(turn: int, take: Any) -> dict[str, float]:
+        moved = [[row[::turn] for row in matrix] for matrix in matrices]
+        return {
+            kind: float(take([_shift_change(pool, matrix) for matrix in moved]))
+            for kind, pool in views.items()
+        }
+
+    write(
+        "shift",
+        change(1, _mean),
+        "mean change of an entry by the shift",
+        "Which entries come in, and over what is the mean taken?",
+        r"\text{mean of } |\text{pool}(\text{moved}) - \text{pool}(x)|",
+        left=("the matrices are moved to the left", change(-1, _mean)),
+        added=("the changes of the matrices are added up", change(1, sum)),
+    )
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """Two matrices of side 5."""
+    return {"matrix": whole(random, 0, 2, 2, 5, 5)}
 
 
 def _shift_change(pool: Pool, matrix: Grid) -> Fraction:

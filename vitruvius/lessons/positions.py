@@ -6,7 +6,8 @@ The table (Vaswani et al. 2017) holds $\sin(p\,\omega_i)$ and $\cos(p\,\omega_i)
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Self
+from random import Random
+from typing import Annotated, Any, Self
 
 import numpy as np
 import torch
@@ -14,13 +15,21 @@ from pydantic import Field, model_validator
 from torch import Tensor
 
 from vitruvius import lessons
-from vitruvius.lessons import Answer, Board, Matrix, Proof, Step, exact
+from vitruvius.lessons import Answer, Attempt, Board, Matrix, Proof, Step, exact
+from vitruvius.lessons._draws import whole
 from vitruvius.lessons._figures import heatmap
 from vitruvius.lessons._proofs import agree
 from vitruvius.lessons._tensors import Array, arrays, attend, softmax, tensor
 from vitruvius.nn.vit import sinusoidal
 
 SUBJECT = "attention"
+TASK = (
+    "The sinusoidal table of positions for as many places as x has rows and as many entries as it has "
+    "columns (places counted from 0, a sine and a cosine side by side), the largest change of softmax "
+    "attention (q = k = v = tokens, scores divided by the root of the width) when the tokens come in "
+    "reversed order under these positions, the matrix that moves every place by <offset>, and the "
+    "parameters of a learned and of a sinusoidal table."
+)
 SAME = 1e-9
 """Difference, as part of the largest entry, up to which two outputs count as equal."""
 
@@ -136,6 +145,64 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     yield agree("gap", "the softmax kernel of this package", answer["gap"], gaps["with"])
     found = {"learned": torch.nn.Embedding(count, width, device="meta").weight.numel(), "sinusoidal": 0}
     yield agree("parameters", "torch.nn.Embedding", answer["parameters"], found)
+
+
+def attempt(question: Question, write: Attempt) -> None:
+    """The table, the rotation, the parameters."""
+    (x,), count, width, offset = arrays(question.x), len(question.x), question.sizes["D"], question.offset
+    angles = np.arange(count)[:, None] * 10_000.0 ** (-np.arange(0, width, 2) / width)
+    every = np.arange(count)[:, None] * 10_000.0 ** (-np.arange(width) / width)
+    table = write(
+        "table",
+        _table(range(count), width),
+        "the table, a row per place",
+        "Which angle has a pair of entries, and how does it grow with the place?",
+        r"\sin(p \, 10000^{-2i/D}), \; \cos(p \, 10000^{-2i/D})",
+        cosine_first=(
+            "sine and cosine are exchanged",
+            np.stack([np.cos(angles), np.sin(angles)], 2).reshape(count, -1),
+        ),
+        from_one=("places are counted from 1", _table(range(1, count + 1), width)),
+        no_pairs=(
+            "every entry has its own angle",
+            np.where(np.arange(width) % 2, np.cos(every), np.sin(every)),
+        ),
+    )
+    write(
+        "gap",
+        _gap(x, table, question.places),
+        "largest change of attention when the tokens are reordered under these positions",
+        "What does attention of the reordered tokens differ from, with the table added?",
+        r"\max |f(\Pi x + P) - \Pi f(x + P)|",
+        without=("the table is not added", _gap(x, 0 * table, question.places)),
+    )
+    write(
+        "rotation",
+        _rotation(offset, width),
+        "matrix that moves every place by the offset",
+        "By which angle does each pair turn, and in which direction?",
+        r"\begin{bmatrix} \cos & \sin \\ -\sin & \cos \end{bmatrix} \text{ of each } o \, \omega_i",
+        backwards=("it turns the other way round", _rotation(-offset, width)),
+        one_place=("it moves by one place only", _rotation(1, width)),
+    )
+    write(
+        "parameters",
+        {"learned": count * width, "sinusoidal": 0},
+        "parameters of both kinds of tables",
+        "Which numbers does training change?",
+        r"N D, \quad 0",
+        both=(
+            "the sinusoidal table is counted like a learned one",
+            dict.fromkeys(("learned", "sinusoidal"), count * width),
+        ),
+        class_token=("a place for a class token is added", {"learned": (count + 1) * width, "sinusoidal": 0}),
+    )
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """Three to five tokens of width 4."""
+    count = random.randint(3, 5)
+    return {"x": whole(random, 0, 2, count, 4), "offset": random.choice((2, 3, 4, 5))}
 
 
 def _table(places: Iterable[int], width: int) -> Array:

@@ -6,7 +6,8 @@ concordant and $Q$ discordant pairs and $T_x$, $T_y$ pairs tied in the one list 
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import combinations
-from typing import Annotated, Self
+from random import Random
+from typing import Annotated, Any, Self
 
 import numpy as np
 from pydantic import model_validator
@@ -14,7 +15,8 @@ from scipy import stats
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Scatter
-from vitruvius.lessons import Answer, Board, Proof, Step, Vector, exact
+from vitruvius.lessons import Answer, Attempt, Board, Proof, Step, Vector, exact
+from vitruvius.lessons._draws import different
 from vitruvius.lessons._exact import root
 from vitruvius.lessons._figures import numbered
 from vitruvius.lessons._proofs import agree
@@ -22,6 +24,10 @@ from vitruvius.lessons._tensors import arrays
 from vitruvius.ranking import statistics
 
 SUBJECT = "zero-cost ranking"
+TASK = (
+    "How well does a proxy rank networks? Work out the ranks of proxy and accuracy (1 for the "
+    "smallest, equal values share the mean of their places), Spearman's rho, and Kendall's tau-b."
+)
 
 
 class Question(lessons.Question):
@@ -96,6 +102,64 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
         name: getattr(statistics, name)(x, y, np.ones((1, len(x))))[0] for name in ("spearman", "kendall")
     }
     yield agree("both", "vitruvius.ranking.statistics", answer, ours)
+
+
+def attempt(question: Question, write: Attempt) -> None:
+    """Ranks, Spearman, Kendall."""
+    lists = {"proxy": question.proxy, "accuracy": question.accuracy}
+
+    def ranked(method: Any, sign: int = 1) -> dict[str, Any]:
+        return {name: stats.rankdata(sign * np.array(v, float), method) for name, v in lists.items()}
+
+    ranks = write(
+        "ranks",
+        ranked("average"),
+        "ranks by the proxy and by accuracy",
+        "Which rank do equal values get?",
+        r"\text{place in increasing order; equal values: the mean of their places}",
+        ordinal=("equal values get different ranks", ranked("ordinal")),
+        least=("equal values all get the smallest of their places", ranked("min")),
+        reversed=("1 is given to the largest", ranked("average", -1)),
+    )
+    x, y = (np.array(ranks[name], float) for name in lists)
+    n = len(x)
+    write(
+        "spearman",
+        float(np.corrcoef(x, y)[0, 1]),
+        "Spearman's rho",
+        "Which correlation is it, and of what?",
+        r"\rho = \frac{\sum (R_x - m)(R_y - m)}{\sqrt{\sum (R_x - m)^2 \sum (R_y - m)^2}}, \; m = (n+1)/2",
+        short=(
+            "the short formula is used in spite of ties",
+            float(1 - 6 * ((x - y) ** 2).sum() / (n * (n * n - 1))),
+        ),
+        values=(
+            "the values are correlated, not their ranks",
+            float(np.corrcoef(np.array([question.proxy, question.accuracy], float))[0, 1]),
+        ),
+    )
+    pairs = [(x[j] - x[i], y[j] - y[i]) for i, j in combinations(range(n), 2)]
+    same, opposite = sum(a * b > 0 for a, b in pairs), sum(a * b < 0 for a, b in pairs)
+    in_x, in_y, clear = sum(a != 0 for a, _ in pairs), sum(b != 0 for _, b in pairs), same + opposite
+    write(
+        "kendall",
+        float((same - opposite) / (in_x * in_y) ** 0.5),
+        "Kendall's tau-b",
+        "How many pairs are in the same order, how many in the opposite one, and which are tied?",
+        r"\tau_b = \frac{P - Q}{\sqrt{(P + Q + T_x)(P + Q + T_y)}}",
+        all_pairs=("all pairs are divided by, tied ones too (tau-a)", float((same - opposite) / len(pairs))),
+        clear_pairs=(
+            "tied pairs are left out of the denominator",
+            float((same - opposite) / clear) if clear else None,
+        ),
+    )
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """Six networks, two of them with the same score."""
+    proxy = [5 * value for value in different(random, 16, 36, 5)]
+    proxy.insert(random.randint(0, 4), random.choice(proxy))
+    return {"proxy": proxy, "accuracy": [f"0.{value}" for value in different(random, 60, 79, 6)]}
 
 
 def _kendall(question: Question, board: Board) -> Iterator[Step]:

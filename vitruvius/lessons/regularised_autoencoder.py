@@ -8,20 +8,28 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
 from math import sqrt
+from random import Random
 from typing import Annotated, Any, Self
 
+import numpy as np
 import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from vitruvius import lessons
-from vitruvius.lessons import Answer, Board, Exact, Proof, Step, Vector, exact, latex
+from vitruvius.lessons import Answer, Attempt, Board, Exact, Proof, Step, Vector, exact, latex
+from vitruvius.lessons._draws import different
 from vitruvius.lessons._exact import root, surd
 from vitruvius.lessons._figures import curves
 from vitruvius.lessons._proofs import agree, holds
 from vitruvius.lessons._tensors import tensor
 
 SUBJECT = "autoencoders"
+TASK = (
+    "A linear autoencoder with latent size <latent> and the penalty <weight> (|W1|^2 + |W2|^2) on "
+    "data whose second moment has the given eigenvalues. Work out the share p of each kept direction, "
+    "the singular values of both matrices, the least loss, and how far W2^T W2 is from the identity."
+)
 EPOCHS = 120
 
 
@@ -109,6 +117,60 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     miss = _recipe_miss(question)
     detail = f"mean step against the gradient of the objective: relative difference {miss:.1e}"
     yield holds("recipe", "torch.optim.SGD, one step per sample", miss <= 1e-12, detail)
+
+
+def attempt(question: Question, write: Attempt) -> None:
+    """Shares, singular values, the minimum, the distance from orthonormal."""
+    values, weight, k = (
+        np.sort(np.array(question.eigenvalues, float))[::-1],
+        float(question.weight),
+        question.latent,
+    )
+    kept = np.maximum(values[:k], 1e-300)
+    shares = write(
+        "shares",
+        np.maximum(0, 1 - weight / kept),
+        "share p of each kept direction",
+        "Where is the parabola in p least, and can p be negative?",
+        r"p_i = \max(0, 1 - \lambda / \sigma_i^2)",
+        ridge=("the factor of ridge regression is taken", kept / (kept + weight)),
+        halved=("the penalty is halved", np.maximum(0, 1 - weight / 2 / kept)),
+    )
+    roots = write(
+        "singular_values",
+        shares**0.5,
+        "singular values of both matrices",
+        "How do the two matrices share p?",
+        r"s_i = \sqrt{p_i}",
+        no_root=("the root is forgotten", shares),
+    )
+    costs = values[:k] * (1 - roots**2) ** 2 + 2 * weight * roots**2
+    write(
+        "minimum",
+        float(costs.sum() + values[k:].sum()),
+        "least loss",
+        "What does a kept direction cost, and what one that is given up?",
+        r"\sum_{i \le k} \left( \sigma_i^2 (1 - p_i)^2 + 2 \lambda p_i \right) + \sum_{i > k} \sigma_i^2",
+        no_penalty=(
+            "the penalty is left out",
+            float((values[:k] * (1 - roots**2) ** 2).sum() + values[k:].sum()),
+        ),
+        kept_only=("the directions beyond the bottleneck are forgotten", float(costs.sum())),
+    )
+    write(
+        "orthonormality",
+        float(1 - (roots**2).min()),
+        "largest distance of an eigenvalue of W2^T W2 from 1",
+        "What are the eigenvalues of W2^T W2?",
+        r"1 - \min_i p_i",
+        of_roots=("the singular values are taken for the eigenvalues", float(1 - roots.min())),
+    )
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """Three different eigenvalues and a penalty below them."""
+    values = sorted(different(random, 2, 16, 3), reverse=True)
+    return {"eigenvalues": values, "weight": f"{random.randint(1, 7)}/{random.choice((4, 5, 8))}"}
 
 
 def _orthonormality(board: Board, variances: list[float]) -> Step:

@@ -7,6 +7,7 @@ $\mathrm{Var}[q^T k] = 2 \sigma^2 \mu^T \mu + d \sigma^4$; dividing by the root 
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from random import Random
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -14,13 +15,19 @@ import sympy
 from pydantic import Field, model_validator
 
 from vitruvius import lessons
-from vitruvius.lessons import Answer, Board, Exact, Proof, Step, Vector, exact
+from vitruvius.lessons import Answer, Attempt, Board, Exact, Proof, Step, Vector, exact
+from vitruvius.lessons._draws import whole
 from vitruvius.lessons._exact import root, surd
 from vitruvius.lessons._figures import curves
 from vitruvius.lessons._proofs import agree, within
 from vitruvius.lessons._tensors import Array, softmax
 
 SUBJECT = "attention"
+TASK = (
+    "The product of a query and a key in <dim> dimensions, whose entries are independent and normal "
+    "with the given mean and standard deviation sigma = <sigma>. Work out its expectation, its "
+    "variance, and the number to divide by so that the variance becomes 1."
+)
 LARGEST = 4096
 KEYS, DRAWS, DIMS = 16, 200, (1, 4, 16, 64, 256, 1024)
 """The demonstration: softmax over this many keys, this often, in these dimensions."""
@@ -126,6 +133,48 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     for name, samples in (("expectation", product), ("variance", (product - product.mean()) ** 2)):
         method, error = f"{draws} simulated products", float(samples.std()) / draws**0.5
         yield within(name, method, float(answer[name]), float(samples.mean()), error)
+
+
+def attempt(question: Question, write: Attempt) -> None:
+    """Expectation, variance, divisor."""
+    sigma, dim = float(question.sigma), question.dim
+    square = sum(float(mean) ** 2 for mean in question.means)
+    expectation = write(
+        "expectation",
+        square,
+        "expectation of the product",
+        "What is the mean of a product of independent numbers, and how many are added?",
+        r"E[q^T k] = \mu^T \mu",
+        second_moment=("the second moment of an entry is added up", square + dim * sigma**2),
+        one_entry=("one entry only is counted", float(question.means[0]) ** 2),
+    )
+    variance = write(
+        "variance",
+        2 * sigma**2 * expectation + dim * sigma**4,
+        "variance of the product",
+        "What is the variance of one term, and how do variances of independent terms add up?",
+        r"\mathrm{Var}[q^T k] = 2 \sigma^2 \mu^T \mu + d \sigma^4",
+        d_squared=("d^2 is taken for d", 2 * sigma**2 * expectation + dim**2 * sigma**4),
+        no_mean=("the part of the mean is forgotten", dim * sigma**4),
+        one_mean=("the part of the mean is counted once", sigma**2 * expectation + dim * sigma**4),
+    )
+    write(
+        "scale",
+        variance**0.5,
+        "divisor that makes the variance 1",
+        "What does dividing by s do to a variance?",
+        r"s = \sqrt{\mathrm{Var}[q^T k]}",
+        by_variance=("the variance is divided by, not its root", variance),
+        root_of_d=("the root of d is taken, which fits mean 0 and deviation 1 only", dim**0.5),
+    )
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """Two to four dimensions with whole means."""
+    return {
+        "mean": whole(random, -3, 4, random.randint(2, 4)),
+        "sigma": random.choice((1, 2, 3, "1/2", "3/2")),
+    }
 
 
 def _saturation(sigma: float) -> Iterator[Step]:

@@ -7,7 +7,8 @@ entries of keys and values."""
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Annotated
+from random import Random
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
@@ -15,13 +16,20 @@ from scipy import optimize, stats
 from torch import Tensor
 
 from vitruvius import lessons
-from vitruvius.lessons import Answer, Board, Exact, Matrix, Proof, Step, exact
+from vitruvius.lessons import Answer, Attempt, Board, Exact, Matrix, Proof, Step, exact
+from vitruvius.lessons._draws import whole
 from vitruvius.lessons._exact import Number, root
 from vitruvius.lessons._figures import curves, numbered
 from vitruvius.lessons._proofs import agree
 from vitruvius.lessons._tensors import Array, arrays, attend, softmax, tensors, weights
 
 SUBJECT = "attention"
+TASK = (
+    "Attention with the scale beta: weights are the softmax of beta times the products. Rows of q, k "
+    "and v are vectors. Work out the outputs for each beta (a row per query), the entropies of the "
+    "weights in nats, the outputs in the limits of beta to 0 and to infinity, and the convenient "
+    "scale."
+)
 HARD, SOFT = "hard attention, self or cross", "soft attention, self or cross"
 
 
@@ -96,6 +104,67 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     kinds = {HARD: stats.entropy(hard, axis=1).sum(), SOFT: stats.entropy(soft, axis=1).sum()}
     found = {"preserves": min(kinds, key=kinds.__getitem__), "diffuses": max(kinds, key=kinds.__getitem__)}
     yield agree("kinds", "entropy of the hardmax and the softmax kernel", answer, found)
+
+
+def attempt(question: Question, write: Attempt) -> None:
+    """Outputs and entropies at each scale, the limits, the usual scale."""
+    q, k, v = arrays(question.q, question.k, question.v)
+    score, betas = q @ k.T, [float(beta) for beta in question.betas]
+
+    def weights(scale: float, base: float = 1.0) -> list[Array]:
+        return [softmax(base * scale * beta * score) for beta in betas]
+
+    write(
+        "outputs",
+        [w @ v for w in weights(1)],
+        "outputs for each beta, a row per query",
+        "What is multiplied by beta, and what is mixed?",
+        r"h_i = \sum_j \operatorname{softmax}_j(\beta \, q_i \cdot k_j) \, v_j",
+        scaled_too=(
+            "the products are divided by the root of the width as well",
+            [w @ v for w in weights(k.shape[1] ** -0.5)],
+        ),
+        swapped=("the softmax runs over the queries", [softmax(b * score.T).T @ v for b in betas]),
+    )
+    nats = [_entropy(w) for w in weights(1)]
+    write(
+        "entropies",
+        nats,
+        "entropies of the weights for each beta, one per query, in nats",
+        "Which logarithm belongs to nats?",
+        r"-\sum_j w_j \ln w_j",
+        bits=("the logarithm to base 2 is taken", [[x / math.log(2) for x in row] for row in nats]),
+        sign=("the minus sign is lost", [[-x for x in row] for row in nats]),
+    )
+    best = score == score.max(1, keepdims=True)
+    zero, infinity = np.tile(v.mean(0), (len(q), 1)), best / best.sum(1, keepdims=True) @ v
+    write(
+        "limits",
+        {"zero": zero, "infinity": infinity},
+        "outputs in the limits of beta to 0 and to infinity",
+        "What do the weights become when all scores are 0, and what when one leads by far?",
+        r"\beta \to 0: \frac1n \sum_j v_j, \quad \beta \to \infty: v_{\arg\max}",
+        exchanged=("the two limits are exchanged", {"zero": infinity, "infinity": zero}),
+        sum_of_values=("the values are added, not averaged", {"zero": zero * len(v), "infinity": infinity}),
+    )
+    write(
+        "convenient",
+        k.shape[1] ** -0.5,
+        "convenient scale",
+        "Which scale keeps the variance of the scores at 1?",
+        r"\beta = \frac{1}{\sqrt{d}}",
+        one_over_d=("the root is forgotten", 1 / k.shape[1]),
+        root_itself=("the root is multiplied with, not divided by", k.shape[1] ** 0.5),
+    )
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """Two queries and three keys of length 4, without ties."""
+    while True:
+        q, k = whole(random, -1, 2, 2, 4), whole(random, -1, 2, 3, 4)
+        scores = [[sum(a * b for a, b in zip(x, y, strict=True)) for y in k] for x in q]
+        if all(len(set(row)) == len(row) for row in scores):
+            return {"q": q, "k": k, "v": whole(random, -1, 3, 3, 2), "betas": [0, "1/2", 1, 2]}
 
 
 def _found_scale(q_1D: Tensor, k: Tensor, error: float) -> float | None:

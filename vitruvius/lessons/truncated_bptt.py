@@ -8,7 +8,8 @@ import itertools
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
-from typing import Annotated, Self
+from random import Random
+from typing import Annotated, Any, Self
 
 import numpy as np
 import torch
@@ -16,13 +17,20 @@ from pydantic import Field, model_validator
 from torch import Tensor
 
 from vitruvius import lessons
-from vitruvius.lessons import Answer, Board, Exact, Matrix, Proof, Step, exact
+from vitruvius.lessons import Answer, Attempt, Board, Exact, Matrix, Proof, Step, exact
+from vitruvius.lessons._draws import whole
 from vitruvius.lessons._figures import curves
 from vitruvius.lessons._proofs import agree, holds
 from vitruvius.lessons._tensors import Array, arrays, tensors
 from vitruvius.nn.recurrent import RNN
 
 SUBJECT = "recurrent nets and graphs"
+TASK = (
+    "Back-propagation through time, cut after <steps> time steps. On the scalar model h_t = u h_(t-1) "
+    "+ x_t with u = <memory>, inputs +1 or -1 with equal chance and the loss (x_1 - h_T)^2 at the end "
+    "of T = <length> steps: what is the expected whole gradient by u, the expected one cut after "
+    "<steps> steps, and the bias?"
+)
 LAG, WINDOW, UPDATES = 3, 2, 400
 """The copy task: the first of LAG + 1 bits is asked for at the end; the short gradient sees WINDOW time
 steps.
@@ -136,6 +144,64 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     detail = f"with other first weights {copied:.2g} with the whole gradient, {cut:.2g} with {WINDOW} steps"
     learnt = copied < 0.05 < 0.15 < cut
     yield holds("the copy task needs the whole lag", "trained a second time", learnt, detail)
+
+
+def attempt(question: Question, write: Attempt) -> None:
+    """The expected gradients of the scalar model, and the bias."""
+    full, cut, u = _expected(question, question.length), _expected(question, question.steps), question.memory
+    last, k = question.length - 1, min(question.steps, question.length - 1)
+    dropped = 2 * sum((j * u ** (2 * j - 1) for j in range(1, k + 1)), Fraction(0)) - 2 * k * u ** (last - 1)
+
+    def gradients(truncated: Fraction, bias: Fraction) -> dict[str, float]:
+        return {"full": float(full), "truncated": float(truncated), "bias": float(bias)}
+
+    write(
+        "scalar",
+        gradients(cut, cut - full),
+        "expected whole gradient, expected cut gradient, and their difference (cut minus whole)",
+        "Through how many factors u does each input reach the end, and how many of them does the cut see?",
+        r"2 \sum_{j=1}^{T-1} \min(k, j) u^{2j-1} - 2 \min(k, T-1) u^{T-2}",
+        dropped=("inputs from before the cut are dropped altogether", gradients(dropped, dropped - full)),
+        other_way=("the cut gradient is taken off the whole one", gradients(cut, full - cut)),
+        no_bias=("the cut gradient is taken to be unbiased", gradients(full, Fraction(0))),
+    )
+    window = min(question.steps, question.sizes["T"])
+    grads = _gradients(question, window)
+    longer, whole = _gradients(question, window + 1), _gradients(question, question.sizes["T"])
+    found = write(
+        "gradients",
+        grads,
+        "gradients of W, U and V of the net, cut after so many steps",
+        "At which state does each error's way back end?",
+        r"\sum_t \sum_{s=t-k+1}^{t} D_s \left( \prod_{r=s+1}^{t} U^T D_r \right) \nabla_{h_t} L_t \, x_s^T",
+        one_more=("the way back is one step too long", longer),
+        uncut=("the gradient is not cut", whole),
+    )
+    vectors = [np.concatenate([np.ravel(of[name]) for name in "wuv"]) for of in (found, whole)]
+    away, lengths = (
+        np.linalg.norm(vectors[0] - vectors[1]),
+        [np.linalg.norm(vector) or 1.0 for vector in vectors],
+    )
+    write(
+        "relative_error",
+        float(away / lengths[1]),
+        "distance of the cut gradient from the whole one, as part of the whole one's length",
+        "Which length is divided by?",
+        r"\frac{\lVert g_k - g \rVert}{\lVert g \rVert}",
+        absolute=("the distance is not divided by a length", float(away)),
+        of_cut=("the length of the cut gradient is divided by", float(away / lengths[0])),
+    )
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """A short sequence, and a scalar model with a short fraction."""
+    given = {
+        "steps": 2,
+        "length": random.randint(4, 7),
+        "memory": random.choice(("1/2", "1/3", "2/3", "-1/2", "3/4")),
+    }
+    given |= {name: whole(random, -2, 2, 2, 2) for name in "wu"} | {"v": whole(random, -2, 2, 1, 2)}
+    return given | {"inputs": whole(random, 0, 1, 4, 2), "targets": whole(random, 0, 1, 4, 1)}
 
 
 def _gradients(question: Question, window: int) -> dict[str, Array]:

@@ -6,7 +6,8 @@ Shapes: B samples, I inputs, H hidden units, C classes; weights are (outputs x i
 
 import math
 from collections.abc import Iterator
-from typing import Annotated, Self
+from random import Random
+from typing import Annotated, Any, Self
 
 import numpy as np
 import torch
@@ -16,12 +17,19 @@ from torch.nn.functional import cross_entropy
 
 from vitruvius import lessons, proxies
 from vitruvius.core.blocks import Bars, Panels
-from vitruvius.lessons import Answer, Board, Matrix, Proof, Step, Vector, exact, latex
+from vitruvius.lessons import Answer, Attempt, Board, Matrix, Proof, Step, Vector, exact, latex
+from vitruvius.lessons._draws import whole
 from vitruvius.lessons._exact import log_softmax
 from vitruvius.lessons._proofs import agree
-from vitruvius.lessons._tensors import Array, softmax, tensor
+from vitruvius.lessons._tensors import Array, arrays, softmax, tensor
 
 SUBJECT = "zero-cost ranking"
+TASK = (
+    "Two zero-cost proxies by hand: a net Linear-ReLU-Linear on one minibatch (rows of x are samples, "
+    "y their classes counted from 0; weights are outputs x inputs). Work out the hidden values before "
+    "and behind the ReLU, the logits, the probabilities, the mean cross-entropy, its gradients, "
+    "grad_norm and SNIP."
+)
 PARAMETERS = ("w1", "b1", "w2", "b2")
 
 
@@ -104,6 +112,114 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     once = proxies.one_pass(model, given["x"], labels)
     for name in ("grad_norm", "snip"):
         yield agree(name, f"vitruvius.proxies.{name}", answer[name], proxies.get(name)(once))
+
+
+def attempt(question: Question, write: Attempt) -> None:
+    """Forward, backward, and the two sums."""
+    w1, b1, w2, b2, x = arrays(*(getattr(question, name) for name in (*PARAMETERS, "x")))
+    before = write(
+        "before",
+        x @ w1.T + b1,
+        "hidden values before the ReLU, a row per sample",
+        "Which matrix multiplies a sample, and what is added?",
+        r"Z = X W_1^T + b_1",
+        no_bias=("the bias is forgotten", x @ w1.T),
+    )
+    hidden = write(
+        "hidden",
+        np.maximum(before, 0),
+        "hidden values behind the ReLU",
+        "What does a ReLU do to a negative number?",
+        r"H = \max(Z, 0)",
+        no_relu=("the ReLU is forgotten", before),
+        absolute=("the absolute value is taken", np.abs(before)),
+    )
+    logits = write(
+        "logits",
+        hidden @ w2.T + b2,
+        "logits, a row per sample",
+        "Which matrix maps the hidden values to the classes?",
+        r"F = H W_2^T + b_2",
+        no_second_bias=("the bias is forgotten", hidden @ w2.T),
+    )
+    probabilities = write(
+        "probabilities",
+        softmax(logits),
+        "probabilities of the classes",
+        "Over what does the softmax run?",
+        r"p = \operatorname{softmax}(F)",
+        columns=("the softmax runs over the samples", softmax(logits.T).T),
+    )
+    label, count = list(question.y), len(question.y)
+    chosen = probabilities[np.arange(count), label]
+    write(
+        "loss",
+        float(-np.log(np.maximum(chosen, 1e-300)).mean()),
+        "loss",
+        "Which probability counts, and is it a sum or a mean?",
+        r"L = -\frac1B \sum_b \ln p_{b, y_b}",
+        summed=(
+            "the cross-entropies are added up, not averaged",
+            float(-np.log(np.maximum(chosen, 1e-300)).sum()),
+        ),
+        base2=("the logarithm to base 2 is taken", float(-np.log2(np.maximum(chosen, 1e-300)).mean())),
+    )
+    error = (probabilities - np.eye(len(b2))[label]) / count
+
+    def gradients(error: Array, gate: Any) -> dict[str, Array]:
+        back = error @ w2 * gate
+        return {"w1": back.T @ x, "b1": back.sum(0), "w2": error.T @ hidden, "b2": error.sum(0)}
+
+    found = write(
+        "gradients",
+        gradients(error, before > 0),
+        "gradients of the loss by w1, b1, w2 and b2",
+        "What is the derivative of the cross-entropy by the logits, and where does the ReLU let it pass?",
+        r"\Delta_2 = \frac1B (p - \text{one-hot}(y)), \; \Delta_1 = \Delta_2 W_2 \odot [Z > 0]",
+        not_averaged=("the factor 1/B is lost", gradients(error * count, before > 0)),
+        open_gate=("the ReLU is taken to be open everywhere", gradients(error, 1.0)),
+    )
+    _attempt_scores(question, {name: np.asarray(found[name]) for name in PARAMETERS}, write)
+
+
+def _attempt_scores(question: Question, found: dict[str, Array], write: Attempt) -> None:
+    squares = [float((grad**2).sum()) for grad in found.values()]
+    write(
+        "grad_norm",
+        math.sqrt(math.fsum(squares)),
+        "grad_norm",
+        "Is it one norm over all parameters, or a sum of norms?",
+        r"\sqrt{\sum_i (\partial L / \partial \theta_i)^2}",
+        sum_of_norms=("the norms of the tensors are added up", sum(map(math.sqrt, squares))),
+        squared=("the root is forgotten", math.fsum(squares)),
+    )
+    terms = {name: found[name] * np.array(getattr(question, name), float) for name in PARAMETERS}
+    write(
+        "snip",
+        float(sum(np.abs(term).sum() for term in terms.values())),
+        "SNIP",
+        "What is summed for each parameter, and with which sign?",
+        r"\sum_i \left| \theta_i \, \partial L / \partial \theta_i \right|",
+        cancelling=("the absolute values are forgotten", float(sum(term.sum() for term in terms.values()))),
+        weights_only=(
+            "the biases are left out",
+            float(sum(np.abs(terms[name]).sum() for name in ("w1", "w2"))),
+        ),
+    )
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """Two inputs, three hidden units, two classes, two samples."""
+    given = {
+        "w1": whole(random, -1, 1, 3, 2),
+        "b1": whole(random, -1, 1, 3),
+        "w2": whole(random, -1, 1, 2, 3),
+    }
+    return given | {
+        "b2": whole(random, -1, 1, 2),
+        "x": whole(random, 0, 2, 2, 2),
+        "y": random.sample((0, 1), 2),
+    }
 
 
 def _backward(board: Board) -> Iterator[Step]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
 from math import asin, pi
+from random import Random
 from typing import Any, Self
 
 import numpy as np
@@ -18,11 +19,17 @@ from scipy.signal import lfilter
 from torch import nn
 
 from vitruvius import lessons
-from vitruvius.lessons import Answer, Board, Exact, Proof, Step
+from vitruvius.lessons import Answer, Attempt, Board, Exact, Proof, Step
 from vitruvius.lessons._figures import curves
 from vitruvius.lessons._proofs import agree, holds
 
 SUBJECT = "training"
+TASK = (
+    "A training loop that forgets to zero the gradients, on the loss a/2 (w - w*)^2 with a = "
+    "<curvature>, w* = <target>, the start w = <start> and the learning rate <rate>. Work out the "
+    "first <steps> steps with and without zeroing (start included), and the number of steps of one "
+    "swing of the loop without."
+)
 PATCH = """\
  model.train()
 -optimizer.zero_grad()
@@ -148,6 +155,57 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     yield agree("noisy", "sum of squared impulse responses", answer["noisy"], _responses(question), 1e-8)
     method = "the patched loop is the one that was run"
     yield holds("patch", method, answer["patch"] == PATCH, "it moves 1 line")
+
+
+def attempt(question: Question, write: Attempt) -> None:
+    """Both runs, and the period of the second."""
+
+    def run(carry: float, scale: float = 1.0) -> list[float]:
+        w, total, found = float(question.start), 0.0, [float(question.start)]
+        for _ in range(question.steps):
+            total = carry * total + scale * float(question.curvature) * (w - float(question.target))
+            w -= float(question.rate) * total
+            found.append(w)
+        return found
+
+    write(
+        "iterates",
+        {"with": run(0), "without": run(1)},
+        "w before the first step and after each step, with and without zeroing",
+        "What does backward() do to a gradient that was not zeroed?",
+        r"w_{t+1} = w_t - \eta g_t, \quad w_{t+1} = w_t - \eta \sum_{s \le t} g_s",
+        doubled=(
+            "the gradient is taken without the half of the loss",
+            {"with": run(0, 2), "without": run(1, 2)},
+        ),
+        forgotten=("half of the old gradient is kept", {"with": run(0), "without": run(0.5)}),
+        same=("both loops are taken to be the same", {"with": run(0), "without": run(0)}),
+    )
+    pace = float(question.pace)
+    if pace >= 4:
+        return
+    swing = pi / asin(pace**0.5 / 2)
+    write(
+        "period",
+        swing,
+        "steps of one swing without zeroing",
+        "By which angle do the roots of the recursion turn in each step?",
+        r"\frac{\pi}{\arcsin(\sqrt{\eta a} / 2)}",
+        half=("half a swing is counted", swing / 2),
+        continuous=("the period of a spring in continuous time is taken", 2 * pi / pace**0.5),
+    )
+
+
+def draw(random: Random) -> dict[str, Any]:
+    """A few steps with a short product of rate and curvature."""
+    curvature, start = random.choice((2, 4, 5, 8, 10)), random.choice((-3, -2, -1, 1, 2, 3, 4))
+    given = {
+        "curvature": curvature,
+        "start": start,
+        "target": random.choice((0, 5, -5)),
+        "steps": random.randint(3, 4),
+    }
+    return given | {"rate": f"{random.choice((1, 2, 3, 4))}/{curvature * random.choice((4, 5, 8))}"}
 
 
 def _iterates(question: Question, zeroed: bool) -> list[Fraction]:

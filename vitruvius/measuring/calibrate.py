@@ -30,6 +30,7 @@ from vitruvius.measuring.settings import MeasureSettings
 NETWORKS = 30
 LARGEST_MACS, SMALLEST_MACS = 1e8, 3e4
 FEWEST_NETWORKS = 3
+DEEPEST = 12
 Floats = NDArray[np.float64]
 
 
@@ -41,43 +42,50 @@ class Timed(NamedTuple):
     ms: float
 
 
-def networks(number: int = NETWORKS, seed: int = 0) -> list[Named]:
-    """Draw small networks whose multiply-adds spread evenly, on a log scale, from 30 thousand to 100 million.
+def networks(number: int = 0, seed: int = 0) -> list[Named]:
+    """Draw `number` small networks (0: thirty), from 30 thousand to 100 million multiply-adds.
 
-    Each is the first of its stream that falls into its own slice of that range, so that no size is missing.
+    They spread evenly on a log scale: each is the first of its stream that falls into its own slice of that
+    range, so that none is missing.
     """
+    number = number or NETWORKS
     step = math.log(LARGEST_MACS / SMALLEST_MACS) / number
     found = []
     for index in range(number):
         low = SMALLEST_MACS * math.exp(step * index)
-        drawn = random.Random(f"calibration {seed} {index}")
-        inside = (arch for arch in _draws(drawn) if low <= cost.cost(arch).macs < low * math.exp(step))
+        high = low * math.exp(step)
+        drawn = _draws(random.Random(f"calibration {seed} {index}"), math.sqrt(low * high))
+        inside = (arch for arch in drawn if low <= cost.cost(arch).macs < high)
         found.append(Named(f"calibration-{seed}-{index}", next(inside)))
     return found
 
 
-def _draws(drawn: random.Random) -> Iterator[Arch]:
-    """Networks of all shapes: few and many tokens, narrow and wide heads, with and without a class token."""
+def _draws(drawn: random.Random, macs: float) -> Iterator[Arch]:
+    """Networks of all shapes: few and many tokens, narrow and wide heads; as deep as `macs` allow."""
     for _ in count():
         patch = drawn.choice((4, 7, 8, 14, 16))
         width = 8 * round(math.exp(drawn.uniform(math.log(2), math.log(40))))
-        yield Arch(
+        shallow = Arch(
             image=patch * drawn.randint(2, 14),
             channels=drawn.choice((1, 3)),
             patch=patch,
             width=width,
-            depth=drawn.randint(1, 12),
+            depth=1,
             heads=drawn.choice((1, 2, 4, 8)),
             head_dim=drawn.choice((None, 16, 32, 64)),
             mlp=round(width * drawn.choice((1, 2, 3, 4))),
             class_token=(token := drawn.random() < 0.5),
             pooling="cls" if token else "mean",
         )
+        depth = max(1, min(DEEPEST, round(macs / cost.cost(shallow).macs)))
+        yield shallow.with_fields(depth=depth)
 
 
 def price_list(items: Sequence[Item], settings: MeasureSettings, machine: Machine) -> PriceList:
     """Fit the prices of this machine to networks that were timed."""
-    timed = [Timed(item.named.arch, item.batch, median(item.calls_ms)) for item in items if item.calls_ms]
+    # Others make calls slower, never faster: on a busy machine the fastest call says what the network costs.
+    typical = min if machine.is_busy else median
+    timed = [Timed(item.named.arch, item.batch, typical(item.calls_ms)) for item in items if item.calls_ms]
     found, error = fit(timed)
     return PriceList(
         machine=prices.fingerprint(),

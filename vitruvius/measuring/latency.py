@@ -5,11 +5,13 @@ import random
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
+import torch._dynamo.config
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
@@ -91,7 +93,8 @@ def _prepare(item: Item, settings: MeasureSettings, where: torch.device) -> None
     try:
         began = time.perf_counter()
         call = _call(item, settings, where)
-        call()
+        with _any_number_of_graphs():
+            call()
         _finish(where)
         item.startup_ms = 1000 * (time.perf_counter() - began)
         for _ in range(WARM_UP - 1):
@@ -102,6 +105,14 @@ def _prepare(item: Item, settings: MeasureSettings, where: torch.device) -> None
         item.failed = str(error)
     except (RuntimeError, MemoryError) as error:  # out of memory, or torch cannot compile
         item.failed = (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+@contextmanager
+def _any_number_of_graphs() -> Iterator[None]:
+    """Let torch compile as many networks as are measured: after eight it would run the others uncompiled."""
+    limits: dict[str, Any] = {"recompile_limit": 10**6, "accumulated_recompile_limit": 10**6}
+    with torch._dynamo.config.patch(**limits, fail_on_recompile_limit_hit=True):
+        yield
 
 
 def _time(item: Item, meter: Meter, where: torch.device) -> None:
@@ -128,7 +139,8 @@ def _call(item: Item, settings: MeasureSettings, where: torch.device) -> Call:
     if item.runtime == "compiled":
         if where.type == "cpu" and devices.compiler() is None:
             raise UserError("torch.compile needs a C++ compiler, and none was found")
-        forward = torch.compile(net)
+        # For this batch size only: else the second size is compiled for any, which is slower.
+        forward = torch.compile(net, dynamic=False)
     return _training_step(net, forward, x) if settings.training else _inference(net.eval(), forward, x)
 
 

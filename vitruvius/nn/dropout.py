@@ -23,6 +23,17 @@ class Dropout(nn.Dropout):
         return x * factors(x, self.p)
 
 
+def drop_path(x: Tensor, p: float, training: bool) -> Tensor:
+    """What a layer adds, dropped for whole samples with probability p (stochastic depth, Huang et al. 2016).
+
+    The samples that keep it have it divided by $1 - p$, so that the expectation stays.
+    """
+    if not training or not p:
+        return x
+    kept = torch.rand(len(x), *(1,) * (x.dim() - 1), device=x.device) >= p
+    return x * (kept / (1 - p)).to(x.dtype)
+
+
 def factors(x: Tensor, p: float) -> Tensor:
     r"""The factor of each element: 0 with probability p, otherwise $1/(1-p)$."""
     dropped = min(max(round(p * LEVELS), 1), LEVELS - 1)

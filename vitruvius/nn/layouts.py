@@ -22,24 +22,26 @@ from vitruvius.nn.vit import ViT
 
 _NAMES = {
     "vitruvius": """class_token positions patch_map.* layers.{i}.norm1.* layers.{i}.attention.qkv.*
-        layers.{i}.attention.out.* layers.{i}.norm2.* layers.{i}.mlp.0.* layers.{i}.mlp.3.* norm.* head.*""",
+        layers.{i}.attention.out.* layers.{i}.norm2.* layers.{i}.mlp.0.* layers.{i}.mlp.3.* norm.* head.*
+        layers.{i}.scale1 layers.{i}.scale2""",
     "timm": """cls_token pos_embed patch_embed.proj.* blocks.{i}.norm1.* blocks.{i}.attn.qkv.*
-        blocks.{i}.attn.proj.* blocks.{i}.norm2.* blocks.{i}.mlp.fc1.* blocks.{i}.mlp.fc2.* norm.* head.*""",
+        blocks.{i}.attn.proj.* blocks.{i}.norm2.* blocks.{i}.mlp.fc1.* blocks.{i}.mlp.fc2.* norm.* head.*
+        blocks.{i}.ls1.gamma blocks.{i}.ls2.gamma""",
     "transformers": """vit.embeddings.cls_token vit.embeddings.position_embeddings
         vit.embeddings.patch_embeddings.projection.* vit.layers.{i}.layernorm_before.*
         vit.layers.{i}.attention.q_proj.*|vit.layers.{i}.attention.k_proj.*|vit.layers.{i}.attention.v_proj.*
         vit.layers.{i}.attention.o_proj.* vit.layers.{i}.layernorm_after.* vit.layers.{i}.mlp.fc1.*
-        vit.layers.{i}.mlp.fc2.* vit.layernorm.* classifier.*""",
+        vit.layers.{i}.mlp.fc2.* vit.layernorm.* classifier.* - -""",
     # The names before version 5 of transformers, which most published checkpoints have.
     "transformers4": """vit.embeddings.cls_token vit.embeddings.position_embeddings
         vit.embeddings.patch_embeddings.projection.* vit.encoder.layer.{i}.layernorm_before.*
         PART.query.*|PART.key.*|PART.value.* vit.encoder.layer.{i}.attention.output.dense.*
         vit.encoder.layer.{i}.layernorm_after.* vit.encoder.layer.{i}.intermediate.dense.*
-        vit.encoder.layer.{i}.output.dense.* vit.layernorm.* classifier.*""".replace(
+        vit.encoder.layer.{i}.output.dense.* vit.layernorm.* classifier.* - -""".replace(
         "PART", "vit.encoder.layer.{i}.attention.attention"
     ),
 }
-"""The names of each layout in the same order; `|` separates query, key and value."""
+"""The names of each layout in the same order; `|` separates query, key and value, `-` is what it lacks."""
 LAYOUTS = {layout: tuple(text.split()) for layout, text in _NAMES.items()}
 
 
@@ -54,6 +56,8 @@ def names(model: ViT, layout: str) -> dict[str, tuple[str, ...]]:
         ours = name.replace(f"layers.{layer}.", "layers.{i}.") if layer else name
         ours = ours.removesuffix(leaf) + "*" if leaf else ours
         theirs = patterns[ours].replace("{i}", layer).replace("*", leaf)
+        if theirs == "-":
+            raise UserError(f"the layout {layout} has no name for {name} (--set layer_scale=0 has none)")
         if layout == "timm" and ours == "norm.*" and model.arch.final_norm == "pooled":
             theirs = f"fc_{theirs}"
         found[name] = tuple(theirs.split("|"))

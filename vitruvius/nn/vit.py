@@ -14,14 +14,17 @@ from torch.utils.checkpoint import checkpoint
 from vitruvius.arch import cost
 from vitruvius.arch.arch import Arch, Layer
 from vitruvius.nn.attention import MultiHeadAttention
-from vitruvius.nn.dropout import Dropout
+from vitruvius.nn.dropout import Dropout, drop_path
 
 ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {"gelu": nn.GELU, "relu": nn.ReLU, "silu": nn.SiLU}
 ACTIVATIONS["gelu_tanh"] = partial(nn.GELU, approximate="tanh")
 
 
 class EncoderLayer(nn.Module):
-    """A pre-norm layer: norm, attention, dropout, residual; norm, MLP, dropout, residual."""
+    """A pre-norm layer: norm, attention, dropout, residual; norm, MLP, dropout, residual.
+
+    With `layer_scale` what each half adds is first multiplied by a learned vector (Touvron et al. 2021).
+    """
 
     def __init__(self, arch: Arch, layer: Layer) -> None:
         super().__init__()
@@ -39,11 +42,28 @@ class EncoderLayer(nn.Module):
             nn.Linear(layer.mlp, width),
             Dropout(arch.dropout),
         )
+        self.drop_path = 0.0
+        """Probability with which a training sample skips a half of this layer; a setting of the training."""
+        self.scale1, self.scale2 = (
+            nn.Parameter(torch.full((width,), arch.layer_scale)) if arch.layer_scale else None
+            for _ in range(2)
+        )
 
     def forward(self, x_BND: Tensor) -> Tensor:
         """The tokens after this layer."""
-        x_BND = x_BND + self.dropout(self.attention(self.norm1(x_BND)))
-        return x_BND + self.mlp(self.norm2(x_BND))
+        x_BND = x_BND + self.mix(x_BND)
+        return x_BND + self.transform(x_BND)
+
+    def mix(self, x_BND: Tensor) -> Tensor:
+        """What attention adds to the tokens."""
+        return self._added(self.dropout(self.attention(self.norm1(x_BND))), self.scale1)
+
+    def transform(self, x_BND: Tensor) -> Tensor:
+        """What the MLP adds to the tokens."""
+        return self._added(self.mlp(self.norm2(x_BND)), self.scale2)
+
+    def _added(self, x_BND: Tensor, scale_D: Tensor | None) -> Tensor:
+        return drop_path(x_BND if scale_D is None else x_BND * scale_D, self.drop_path, self.training)
 
 
 class ViT(nn.Module):
@@ -99,6 +119,27 @@ class ViT(nn.Module):
         first = int(self.arch.class_token)
         pooled_BD = x_BND[:, 0] if self.arch.pooling == "cls" else x_BND[:, first:].mean(1)
         return pooled_BD if self.arch.final_norm == "tokens" else self.norm(pooled_BD)
+
+    def freeze(self, layers: int) -> None:
+        """Keep the weights of the embedding and of the first layers as they are; 0 freezes nothing."""
+        if not layers:
+            return
+        self.patch_map.requires_grad_(False)
+        for token in (self.class_token, self.positions):
+            if isinstance(token, nn.Parameter):
+                token.requires_grad_(False)
+        for layer in self.layers[:layers]:
+            layer.requires_grad_(False)
+
+    def set_drop_path(self, rate: float) -> None:
+        """Let training samples skip halves of layers: never in the first, with this probability in the last.
+
+        The probability grows linearly with depth (Huang et al. 2016). No weights depend on it.
+        """
+        last = len(self.layers) - 1
+        for index, layer in enumerate(self.layers):
+            assert isinstance(layer, EncoderLayer)
+            layer.drop_path = rate * index / last if last else rate
 
     def _initialise(self) -> None:
         """PyTorch's defaults with unit-normal tokens, or the public convention.

@@ -26,6 +26,8 @@ class Batch(NamedTuple):
 
     x: "Tensor"
     y: "Tensor | None"
+    other: "Tensor | None" = None  # labels of the images that these are mixed with, if they are
+    share: "Tensor | None" = None  # how much of each mixed image is its own, in 0..1
 
 
 class Loss(NamedTuple):

@@ -44,7 +44,7 @@ def prepare(config: Pretraining) -> Prepared:
     dtype = torch.float64 if config.precision == "float64" else torch.float32
     grid = Grid(parts, len(data.train), config.batch).to(where, dtype)
     evaluator = evaluate.evaluator(config, data, dtype=dtype, device=where)
-    environment = runs.environment(**device.fingerprint(threads, 1), data_sha256=data.sha256)
+    environment = runs.environment(**device.fingerprint(threads, 1, where), data_sha256=data.sha256)
     return Prepared(data, grid, _job(config, data, grid, dtype=dtype, device=where), evaluator, environment)
 
 
@@ -63,13 +63,14 @@ def _load(config: Pretraining) -> Dataset:
 def _job(config: Pretraining, data: Dataset, grid: Grid, **options: Any) -> loop.Job:
     """Build the training job; without validation samples it keeps the last weights, not the best."""
     train = Split(data.train.x, None)
-    augment = Augment(shift=config.shift, crop=config.crop, flip=config.flip)
+    augment = config.on(data.shape[-1])
     torch.manual_seed(config.seed)
     weight_decay = config.weight_decay if config.model == "vit" else 0.0
+    samples = evaluate.samples(data, train, config.model, seed=config.seed, augment=augment, **options)
     return loop.Job(
         model=grid,
         measure=measure,
-        train=evaluate.samples(data, train, config.model, seed=config.seed, augment=augment, **options),
+        train=samples.placed(),
         validation=evaluate.samples(data, Split(train.x[:0], None), config.model),
         recipe=config,
         optimiser=optimisers.build(config.optimiser, grid, config.lr, weight_decay),

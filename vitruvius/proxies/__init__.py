@@ -3,8 +3,9 @@
 `def foo(once: OnePass) -> float`, the higher the better by its paper's convention. `OnePass` holds the
 network, the minibatch and a seed, and computes what proxies share when it is first used: `loss`, `gradients`,
 `activations`, `activation_gradients`, `halves`, `input_jacobian`, `tangent_kernel`, `attention_weights`,
-`flow` and `fresh_copy()`. A proxy that needs another pass calls `once.class_scores(x)` inside `with
-once.preserved()`. It raises a `UserError` that says what the network lacks where it cannot be scored.
+`layer_widths`, `token_entropies`, `flow` and `fresh_copy()`. A proxy that needs another pass calls
+`once.class_scores(x)` inside `with once.preserved()`. It raises a `UserError` that says what the network
+lacks where it cannot be scored.
 
 Laws, tested over the folder: the score is finite, the same for the same (network, minibatch, seed), leaves
 weights, buffers, gradients, flags, mode, hooks and all global random states unchanged, and sees no accuracy.

@@ -29,14 +29,10 @@ def attention(model: nn.Module) -> list[MultiHeadAttention | nn.MultiheadAttenti
     return [part for part in model.modules() if isinstance(part, MultiHeadAttention | nn.MultiheadAttention)]
 
 
-def layer_widths(model: nn.Module) -> list[int]:
-    """Return the token width of every encoder layer (one per attention module).
-
-    A network without attention modules counts its linear maps and convolutions, each with its outputs.
-    """
+def attention_widths(model: nn.Module) -> list[int]:
+    """Return the token width at each attention module, ours and PyTorch's."""
     found = attention(model)
-    widths = [at.embed_dim if isinstance(at, nn.MultiheadAttention) else at.qkv.in_features for at in found]
-    return widths or [len(weight) for weight in matrices(model).values()]
+    return [at.embed_dim if isinstance(at, nn.MultiheadAttention) else at.qkv.in_features for at in found]
 
 
 def _own_matrices(module: nn.Module) -> list[Tensor]:

@@ -114,11 +114,33 @@ class OnePass:
     @cached_property
     def attention_weights(self) -> list[Tensor]:
         """The attention weights of every layer, (B, H, N, N)."""
+        if not _layers.attention(self.model):
+            weights = [call.weights for call in self.activations.all_attention]
+            if not weights:
+                raise UserError("the network has no attention that can be seen")
+            return weights
         with self.preserved(), torch.no_grad(), _activations.attention_weights(self.model) as weights:
             self.class_scores(self.x)
-        if not weights:
-            raise UserError("the network has no attention modules (ours or nn.MultiheadAttention)")
         return weights
+
+    @property
+    def layer_widths(self) -> list[int]:
+        """The token width of every encoder layer (one per attention operation).
+
+        A network without attention counts its linear maps and convolutions, each with its outputs.
+        """
+        found = _layers.attention_widths(self.model)
+        if not found:
+            seen = self.activations
+            maps = [seen.projections(call) for call in seen.all_attention]
+            found = [one[0].input.shape[-1] if one else 0 for one in maps]
+        return found or [len(weight) for weight in self.matrices.values()]
+
+    @cached_property
+    def token_entropies(self) -> list[float]:
+        """The entropy of the tokens' principal components after each residual step."""
+        outputs = (step.output.detach() for step in self.activations.residual)
+        return [_activations.token_entropy(_activations.token_rows(output)) for output in outputs]
 
     @cached_property
     def flow(self) -> _passes.SynapticFlow:

@@ -21,14 +21,22 @@ class SynapticFlow(NamedTuple):
 
     weights: dict[str, Tensor]
     gradients: dict[str, Tensor]
-    attention: list[str]  # the names that belong to attention modules
-    mlp: list[str]
-    """The names of the matrices whose output enters an activation function, and of those that follow it."""
+    attention: list[str]  # the names of the projections of attention
 
 
 def class_scores(model: nn.Module, x: Tensor) -> Tensor:
-    """Return the network's logits, (B, K); it is given a copy of `x`, because it may write into its input."""
+    """Return the network's logits, (B, K); it is given a copy of `x`, because it may write into its input.
+
+    Of a network that returns an object or a dictionary, as those of transformers do, these are its `logits`;
+    of one that returns a tuple, its first part.
+    """
     scores_BK = model(x.clone())
+    if isinstance(scores_BK, Mapping) and "logits" in scores_BK:
+        scores_BK = scores_BK["logits"]
+    elif isinstance(scores_BK, tuple) and scores_BK:
+        scores_BK = scores_BK[0]
+    elif not isinstance(scores_BK, Tensor):
+        scores_BK = getattr(scores_BK, "logits", scores_BK)
     is_tensor, count = isinstance(scores_BK, Tensor), len(x)
     if not is_tensor or scores_BK.dim() != 2 or len(scores_BK) != count:
         given = f"shape {tuple(scores_BK.shape)}" if is_tensor else type(scores_BK).__name__
@@ -68,10 +76,10 @@ def synaptic_flow(copy: nn.Module, ones: Tensor) -> SynapticFlow:
         total = class_scores(copy, ones.to("cpu", torch.float64)).sum()
     modules = _layers.attention(copy)
     attention = {id(weight) for module in modules for weight in _layers.matrices(module).values()}
-    mlp = seen.mlp.keys() - attention
+    if not modules:
+        attention = {id(one.weight) for call in seen.all_attention for one in seen.projections(call)}
     return SynapticFlow(
         {name: weight.detach() for name, weight in weights.items()},
         gradients(total, weights),
         [name for name, weight in weights.items() if id(weight) in attention],
-        [name for name, weight in weights.items() if id(weight) in mlp and weight.dim() == 2],
     )

@@ -1,11 +1,11 @@
 """Number of encoder layers.
 
-One per attention module; a network without any counts its linear maps and convolutions.
+One per attention operation (`layer_widths`); a network without any counts its linear maps and convolutions.
 """
 
-from vitruvius.proxies import OnePass, _layers
+from vitruvius.proxies import OnePass
 
 
 def depth(once: OnePass) -> float:
     """The number of layers."""
-    return float(len(_layers.layer_widths(once.model)))
+    return float(len(once.layer_widths))

@@ -14,6 +14,6 @@ K = 1e-5
 
 def jacob_cov(once: OnePass) -> float:
     """Highest when the gradients in the pixels of all images are uncorrelated."""
-    correlation = torch.corrcoef(once.input_jacobian.double())
+    correlation = torch.corrcoef(once.input_jacobian.cpu().double())
     shifted = torch.linalg.eigvalsh(correlation.reshape(len(once.input_jacobian), -1)) + K
     return -(shifted.log() + 1 / shifted).sum().item()

@@ -2,8 +2,9 @@ r"""Gradients that agree between batches (ZiCo, Li et al. 2023).
 
 $\sum_l \log \sum_{w \in l} \mathrm{E}_k|g_w| / \mathrm{std}_k(g_w)$ over the weights of linear maps,
 convolutions and attention projections $l$, with the gradients $g$ of $k = 2$ batches, the halves of the
-minibatch; std divides by $k$. Weights whose gradients do not differ (dead ones) are left out. Public code
-takes one batch and the deviation over the weights of a layer, which is another quantity.
+minibatch; std divides by $k$. Weights whose gradients do not differ (dead ones) are left out. A
+collection of proxies takes one batch and the deviation over the weights of a layer, which is another
+quantity.
 """
 
 import math

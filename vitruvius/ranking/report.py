@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from vitruvius.arch.arch import Arch
 from vitruvius.core import files, plugins
 from vitruvius.core.blocks import Block, Panels, Scatter, Table, Text
 from vitruvius.ranking.results import (
     Candidate,
     Evaluation,
     Result,
+    answer,
     evaluations,
     interval,
     networks,
@@ -37,19 +39,26 @@ def write(folder: Path, result: Result) -> None:
 
 
 def scores_csv(result: Result) -> str:
-    """All scores, a line per network; a score with the name of a size column adds its rank only."""
+    """A line per network: sizes, all fields of its Arch, accuracies, and each score with every seed."""
     rows, columns = result.archs, result.evaluation
     known = [column for column in columns if any(row.accuracy[column] is not None for row in rows)]
-    return files.csv_text([_line(row, known) for row in rows])
+    return files.csv_text([_line(row, known, result) for row in rows])
 
 
-def _line(row: Candidate, columns: Sequence[str]) -> dict[str, Any]:
-    line: dict[str, Any] = row.model_dump(include={"name", "params", "macs", "depth", "width"})
-    line |= {column or "accuracy": row.accuracy[column] for column in columns}
+def _line(row: Candidate, columns: Sequence[str], result: Result) -> dict[str, Any]:
+    """A score with the name of a size column adds its rank only; a list has an entry per layer."""
+    sizes = {"name", "params", "macs", "depth", "width", "peak_bytes", "predicted_ms"}
+    line: dict[str, Any] = row.model_dump(include=sizes)
+    for field in Arch.model_fields:
+        value = None if row.arch is None else getattr(row.arch, field)
+        line.setdefault(field, " ".join(map(str, value)) if isinstance(value, tuple) else value)
+    line |= {"data": result.data} | {column or "accuracy": row.accuracy[column] for column in columns}
     for proxy, score in row.scores.items():
         if proxy not in line:
             line |= {proxy: score.mean, f"{proxy}_std": score.std}
-        line[f"{proxy}_rank"] = row.rank[proxy]
+            values = score.values or (None,) * len(result.seeds)  # older runs kept the mean only
+            line |= {f"{proxy}_seed{seed}": value for seed, value in zip(result.seeds, values, strict=True)}
+        line |= {f"{proxy}_rank": row.rank[proxy], f"{proxy}_failed": score.failed}
     return line
 
 
@@ -88,15 +97,20 @@ def _spans_decades(values: Sequence[float]) -> bool:
 
 def page(result: Result) -> str:
     """The interactive report: hovering names a network and its size, choosing a score sorts the table."""
-    blocks: list[Block] = [*remarks(result)]
+    again, first = result.reranking, result.asked[0]
+    blocks: list[Block] = []
+    if again:
+        blocks += [Text(text=again.sentence, style="title"), again.table(len(again.rows))]
+    blocks += answer(result)
+    blocks += [scatter(result, column, first) for column in result.evaluation if not result.exit_code]
     for column, evaluation in result.evaluation.items():
         blocks += [evaluations(result.accuracy_name(column), evaluation), *verdicts(evaluation)]
         blocks += [_details(evaluation)] if any(found.archs for found in evaluation.values()) else []
-    blocks += [networks(result, result.proxies, len(result.archs))]
+    blocks += [*remarks(result), networks(result, result.proxies, len(result.archs))]
     for column in result.evaluation:
         title = result.accuracy_name(column) if result.measured_on else "Scores"
         blocks += [Text(text=title, style="title")]
-        blocks += [scatter(result, column, proxy) for proxy in result.proxies]
+        blocks += [scatter(result, column, proxy) for proxy in result.proxies if proxy != first]
     asked = tuple((key, json.dumps(value)) for key, value in result.config.model_dump(mode="json").items())
     blocks += [Text(text="What was asked", style="title"), Table(columns=("setting", ""), rows=asked)]
     ranks = {proxy: {row.name: row.rank[proxy] for row in result.archs} for proxy in result.proxies}
@@ -106,9 +120,10 @@ def page(result: Result) -> str:
 
 def _details(evaluation: Mapping[str, Evaluation]) -> Table:
     """The statistics that the terminal leaves out."""
-    columns = ("score", "Spearman [95 %]", "tau with depth", "regret at 1", "regret at 5", "verdict")
+    columns = ("score", "gain [95 %]", "Spearman [95 %]", "tau with depth", "regret at 1 / 5", "verdict")
     rows = (
-        (name, interval(e.spearman), short(e.kendall_with_depth), e.regret_at_1, e.regret_at_5, e.verdict)
+        (name, interval(e.gain), interval(e.spearman), short(e.kendall_with_depth))
+        + (f"{e.regret_at_1:.2f} / {e.regret_at_5:.2f}" if e.archs else None, e.verdict)
         for name, e in evaluation.items()
     )
     return Table(columns=columns, rows=tuple(rows))

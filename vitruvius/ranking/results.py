@@ -1,22 +1,27 @@
 """The result of a ranking: candidates with scores and ranks, and how well each score orders them."""
 
+import math
+import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, WrapSerializer
 
+from vitruvius.arch.arch import Arch
 from vitruvius.core import plugins, records
 from vitruvius.core.blocks import Block, Cell, Table, Text
 from vitruvius.core.config import Strict
 from vitruvius.ranking.settings import Config
 
-SHOWN, SHOWN_SCORES, SHOWN_NAMES = 50, 2, 6
+SHOWN, SHOWN_SCORES, SHOWN_NAMES = 50, 3, 6
 """Networks and scores in the terminal's table, names in a sentence; the files hold all."""
 STRUCTURAL = plugins.constant(plugins.PACKAGE / "proxies" / "__init__.py", "STRUCTURAL")
 """Scores that only count; they are shown beside those that were asked for."""
 LEGEND = (
-    "tau: Kendall's tau-b with accuracy; rho: Spearman; within size: tau over pairs within 10 % of parameters"
-    "; params: tau with parameters; seeds: tau between seeds; regret: points lost by the top 1 / 5"
+    "tau: Kendall's tau-b with accuracy; gain: its size minus that of the best count, at once for all scores"
+    "; within size: tau over pairs within 10 % of parameters; params: tau with parameters; seeds: tau "
+    "between seeds; regret: points lost by the top 1 / 5"
 )
 
 T = TypeVar("T")
@@ -55,10 +60,13 @@ class IntervalWithinSize(Interval):
 
 
 class MeanScore(Strict):
-    """Mean and standard deviation of a network's score over the seeds, or the reason why it has none."""
+    """A network's score over the seeds, or the reason why it has none."""
 
     mean: float | None = None
+    """Geometric if all networks' scores have one sign, else arithmetic."""
     std: float | None = None
+    values: tuple[float | None, ...] = ()
+    """The score of each seed."""
     failed: str | None = None
 
 
@@ -70,6 +78,12 @@ class Candidate(Strict):
     macs: int | None
     depth: int | None
     width: int | None
+    peak_bytes: int | None = None
+    """Memory of a training step with the ranking's batch: weights, gradients, AdamW, activations."""
+    predicted_ms: float | None = None
+    """Predicted milliseconds of one image on this machine; None without a price list."""
+    arch: Arch | None = None
+    """None for a module of the user's."""
     scores: dict[str, MeanScore]
     rank: dict[str, int]
     """By score; 1 is best, equal scores share a rank, failed ones the last."""
@@ -78,9 +92,11 @@ class Candidate(Strict):
 
 
 class NoiseCeiling(Strict):
-    """How well the accuracies of one training predict those of a second: no score can do better."""
+    """How well the accuracies of one training order the networks as those of a second do."""
 
     archs: int
+    trainings: int = Field(1, ge=1)
+    """Trainings of each network whose mean is the accuracy."""
     kendall: Interval
     spearman: Interval
     kendall_within_size: IntervalWithinSize
@@ -92,6 +108,10 @@ class Evaluation(Strict):
     kendall: Interval = Interval()
     spearman: Interval = Interval()
     kendall_within_size: IntervalWithinSize = IntervalWithinSize()
+    gain: Interval = Interval()
+    """Size of tau minus that of the best count; the interval holds for all compared scores at once."""
+    best_count: str = ""
+    """The structural score with the largest tau; where it ties, parameters decide."""
     kendall_with_params: float | None
     kendall_with_depth: float | None
     seed_agreement: float | None
@@ -104,6 +124,59 @@ class Evaluation(Strict):
     """The number of networks with a known accuracy; 0 if they are too few."""
 
 
+class Predicted(Strict):
+    """A network whose accuracy is not known: what it is predicted to be, with its 95 % interval."""
+
+    name: str
+    accuracy: float | None = None
+    """None where the order is that of the prior, which predicts no accuracy."""
+    low: float | None = None
+    high: float | None = None
+
+
+class Reranking(Strict):
+    """The networks without a known accuracy, ordered by what the known ones have taught (`--known`)."""
+
+    column: str
+    labels: int
+    """How many accuracies are known."""
+    tau: float | None
+    """Kendall's tau of leave-one-out predictions with the known accuracies."""
+    counting: float | None
+    """That of the number of parameters."""
+    used: bool
+    """Whether the predictions decide the order; else the mean rank by a few scores does."""
+    rows: tuple[Predicted, ...]
+    """The best first."""
+
+    @property
+    def sentence(self) -> str:
+        """Say which network is expected to be the best, and how far that can be trusted."""
+        taus = f"leave-one-out tau {short(self.tau)}, counting parameters {short(self.counting)}"
+        if self.used:
+            best = self.rows[0]
+            around = f"{100 * (best.low or 0):.2f} {100 * (best.high or 0):.2f}"
+            expected = f"{100 * (best.accuracy or 0):.2f} % [{around}]"
+            return (
+                f"{best.name} is expected to be the best, {expected}; {self.labels} known accuracies, {taus}"
+            )
+        why = "no better than counting" if self.labels >= 8 else "too few accuracies are known"
+        return f"{self.rows[0].name} is first by the prior: {why} ({self.labels} known, {taus})"
+
+    def table(self, most: int) -> Table:
+        """The networks in order, with what they are predicted to reach."""
+        cells = [
+            (place, row.name, None if row.accuracy is None else f"{row.accuracy:.2%}", _between(row))
+            for place, row in enumerate(self.rows[:most], 1)
+        ]
+        title = f"{len(self.rows)} networks without a known {self.column}"
+        return Table(title=title, columns=("place", "network", "predicted", "95 %"), rows=tuple(cells))
+
+
+def _between(row: Predicted) -> str | None:
+    return None if row.low is None or row.high is None else f"{row.low:.2%} .. {row.high:.2%}"
+
+
 class Result(records.Result):
     """The candidates in the order of the first score, and how far each score can be trusted."""
 
@@ -111,17 +184,40 @@ class Result(records.Result):
     evaluation: ByColumn[dict[str, Evaluation]]
     """By accuracy column and score."""
     best: dict[str, tuple[str, ...]]
-    """By score: the winner, and the networks within two standard errors over the seeds of it."""
+    """By score: the winner, and the networks that cannot be told apart from it."""
     noise_ceiling: NoiseCeiling | None
     """As the table of networks records it."""
+    reranking: Reranking | None = None
+    """With --known."""
     data: str
+    data_sha256: str | None = None
     measured_on: ByColumn[str | None] = {}
     """By accuracy column: the data on which the accuracies were measured; None where the table names none."""
     measured_elsewhere: tuple[str, ...] = ()
     """The data of accuracies that the table holds and that are not shown, as they are not of these data."""
+    prediction_error: float | None = None
+    """Median relative error of the predicted milliseconds on networks that the price list had not seen."""
     seconds: float
+    """Since the last start."""
+    cpu_seconds: float | None = None
+    """Of all scores, whenever they were computed."""
     run: str
     config: Config
+
+    @property
+    def exit_code(self) -> int:
+        """1 if no network has any of the scores that were asked for."""
+        return int(not any(row.scores[name].mean is not None for row in self.archs for name in self.asked))
+
+    @property
+    def asked(self) -> list[str]:
+        """The scores that were asked for; the structural ones if there are no others."""
+        return [name for name in self.proxies if name not in STRUCTURAL] or self.proxies
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds of weights and minibatches."""
+        return list(range(self.config.seed, self.config.seed + self.config.seeds))
 
     @property
     def proxies(self) -> list[str]:
@@ -136,29 +232,77 @@ class Result(records.Result):
         name, data = column or "accuracy", self.measured_on.get(column)
         return f"{name} on {data}" if data else f"{name} (data not named)"
 
+    @property
+    def command(self) -> str:
+        """Return the command that trains the network in the first place; empty for modules of one's own."""
+        (first, *_), words = self.archs, self.config.archs
+        if any(".py:" in word for word in words):
+            return ""
+        is_table = words[0] == "fifty" or words[0].endswith(".json")
+        arch = f"{words[0]}:{first.name}" if is_table else first.name
+        return f"vitruvius train --data {shlex.quote(self.config.data)} --arch {shlex.quote(arch)}"
+
     def view(self) -> Iterable[Block]:
-        asked = [proxy for proxy in self.proxies if proxy not in STRUCTURAL]
-        yield networks(self, asked[:SHOWN_SCORES], SHOWN)
+        if self.reranking:
+            yield Text(text=self.reranking.sentence, style="title")
+            yield self.reranking.table(SHOWN)
+        yield from answer(self)
+        yield networks(self, self.asked[:SHOWN_SCORES], SHOWN)
         for column, evaluation in self.evaluation.items():
             yield evaluations(self.accuracy_name(column), evaluation)
             yield from verdicts(evaluation)
         yield from remarks(self)
+        if self.command:
+            yield Text(text=f"train the first: {self.command}")
         yield Text(text=f"{self.data}, {self.seconds:.1f} s; run: {self.run}", style="note")
+
+
+def answer(result: Result) -> Iterator[Text]:
+    """What a reader wants to know first: does a score beat counting, and who is first."""
+    if result.exit_code:
+        failed = next(score.failed for row in result.archs for score in row.scores.values() if score.failed)
+        yield Text(text=f"no network has a score: everything failed, first with: {failed}", style="error")
+        return
+    for column, evaluation in result.evaluation.items():
+        yield from _beaten(result.accuracy_name(column), evaluation)
+    yield Text(text=winner(result, result.asked[0]), style="title")
+
+
+def _beaten(accuracy: str, evaluation: Mapping[str, Evaluation]) -> Iterator[Text]:
+    """Whether a score beats the best count for one column of accuracies."""
+    compared = {name: one for name, one in evaluation.items() if one.archs and name not in STRUCTURAL}
+    if not compared:
+        return
+    count = next(iter(compared.values())).best_count
+    beats = [name for name, one in compared.items() if one.verdict.startswith("beats")]
+    tau = evaluation[count].kendall if count in evaluation else Interval()
+    counted = f"counting {count}{', then params' * (count != 'params')} (tau {interval(tau)})"
+    best = max(compared, key=lambda name: compared[name].kendall.value or -1.0)
+    text = f"{', '.join(beats)} {'beat' if len(beats) > 1 else 'beats'} {counted}"
+    if not beats:
+        gain = f"tau {interval(compared[best].kendall)}, gain {interval(compared[best].gain)}"
+        text = f"no score beats {counted}; the best of {len(compared)} compared is {best} ({gain})"
+    yield Text(text=f"{accuracy}: {text}", style="good" if beats else "title")
 
 
 def networks(result: Result, shown: Sequence[str], most: int) -> Table:
     """The networks in order of the first score."""
     rows, first = result.archs, result.proxies[0]
+    shared = Counter(row.rank[first] for row in rows)
+    with_ms = any(row.predicted_ms is not None for row in rows)
     with_accuracy = any(row.accuracy.get(ONLY) is not None for row in rows)
 
     def cells(row: Candidate) -> tuple[Cell, ...]:
         known = row.accuracy.get(ONLY)
         accuracy = [None if known is None else f"{known:.2%}"] * with_accuracy
         means = [row.scores[proxy].mean for proxy in shown]
-        return row.rank[first], row.name, row.params, row.macs, row.depth, row.width, *accuracy, *means
+        place = f"{row.rank[first]}{'=' * (shared[row.rank[first]] > 1)}"
+        peak = None if row.peak_bytes is None else row.peak_bytes / 2**20
+        sizes = (place, row.name, row.params, row.macs, row.depth, peak)
+        return *sizes, *[row.predicted_ms] * with_ms, *accuracy, *means
 
-    sizes = ("place", "network", "parameters", "MACs", "depth", "width")
-    columns = (*sizes, *["accuracy"] * with_accuracy, *shown)
+    sizes = ("place", "network", "parameters", "MACs", "depth", "peak MiB")
+    columns = (*sizes, *["predicted ms"] * with_ms, *["accuracy"] * with_accuracy, *shown)
     title = f"{len(rows)} networks by {first}{f', with {result.accuracy_name(ONLY)}' * with_accuracy}"
     shown_rows = tuple(map(cells, rows[:most]))
     note = f"{len(rows) - most:,} more in scores.csv" if len(rows) > most else ""
@@ -172,13 +316,13 @@ def evaluations(accuracy: str, evaluation: Mapping[str, Evaluation]) -> Table:
     for name, e in evaluation.items():
         params, depth, seeds = map(short, (e.kendall_with_params, e.kendall_with_depth, e.seed_agreement))
         if count:
-            taus = interval(e.kendall), short(e.spearman.value), within(e.kendall_within_size)
+            taus = interval(e.kendall), short(e.gain.value), within(e.kendall_within_size)
             rows.append((name, *taus, params, seeds, f"{e.regret_at_1:.1f} / {e.regret_at_5:.1f}"))
         else:
             rows.append((name, params, depth, seeds))
     if count:
         title = f"What the scores are worth for {accuracy}, {count} networks"
-        names = ("score", "tau [95 %]", "rho", "within size, pairs", "params", "seeds", "regret 1 / 5")
+        names = ("score", "tau [95 %]", "gain", "within size, pairs", "params", "seeds", "regret 1 / 5")
         return Table(title=title, columns=names, rows=tuple(rows))
     columns = ("score", "tau with params", "with depth", "between seeds")
     return Table(
@@ -215,7 +359,7 @@ def verdicts(evaluation: Mapping[str, Evaluation]) -> Iterator[Text]:
     """The scores by verdict, with how many were compared: the luckiest of many looks good."""
     names: dict[str, list[str]] = {}
     for name, found in evaluation.items():
-        if name != "params" and found.archs:
+        if name not in STRUCTURAL and found.archs:
             names.setdefault(found.verdict, []).append(name)
     compared = sum(map(len, names.values()))
     for verdict, members in names.items():
@@ -233,11 +377,9 @@ def remarks(result: Result) -> Iterator[Text]:
     for proxy in result.proxies:
         if proxy not in STRUCTURAL:
             yield Text(text=winner(result, proxy))
-    ceiling = result.noise_ceiling
-    if ceiling:
-        tau, within_size = interval(ceiling.kendall), within(ceiling.kendall_within_size)
-        text = f"noise ceiling: two trainings of the same networks agree with tau {tau}, within size "
-        yield Text(text=f"{text}{within_size} pairs; no score can be judged beyond that", style="note")
+    if result.noise_ceiling:
+        yield Text(text=ceiling(result.noise_ceiling), style="note")
+    yield from _about_columns(result)
     scores = [(f"{row.name}, {proxy}", score) for row in result.archs for proxy, score in row.scores.items()]
     failed = [f"{name}: {score.failed}" for name, score in scores if score.failed]
     if failed:
@@ -245,18 +387,66 @@ def remarks(result: Result) -> Iterator[Text]:
         yield Text(text=text, style="warning")
 
 
+def ceiling(noise: NoiseCeiling) -> str:
+    """How far a perfect score could come, by how well two trainings agree."""
+    taus = noise.kendall, noise.kendall_within_size
+    agree, agree_within = map(interval, taus)
+    reach, reach_within = (interval(reachable(tau, noise.trainings)) for tau in taus)
+    what = "one training" if noise.trainings == 1 else f"the mean of {noise.trainings}"
+    pairs = f"{noise.kendall_within_size.pairs} pairs"
+    return (
+        f"noise ceiling: two trainings of the same networks agree with tau {agree}, within size "
+        f"{agree_within} ({pairs}); against {what} a score without noise could reach {reach}, "
+        f"within size {reach_within}"
+    )
+
+
+def reachable(agreement: Interval, trainings: int) -> Interval:
+    r"""The tau that a noise-free score can reach, from the tau between two single trainings.
+
+    On the scale of Pearson's correlation, $\rho = \sin(\pi\tau/2)$, agreement is a reliability; that of a
+    mean of $k$ trainings is $k\rho / (1 + (k-1)\rho)$ (Spearman and Brown), and a score without noise
+    correlates with its square root.
+
+    >>> round(reachable(Interval(value=0.91), 2).value, 3), round(reachable(Interval(value=0.91), 1).value, 3)
+    (0.955, 0.936)
+    """
+    known = {"value": agreement.value, "low": agreement.low, "high": agreement.high}
+    found = {name: _reachable(tau, trainings) for name, tau in known.items() if tau is not None}
+    return Interval(**found)
+
+
+def _reachable(tau: float, trainings: int) -> float:
+    single = max(0.0, math.sin(math.pi * tau / 2))
+    reliability = trainings * single / (1 + (trainings - 1) * single)
+    return 2 / math.pi * math.asin(min(1.0, math.sqrt(reliability)))
+
+
+def _about_columns(result: Result) -> Iterator[Text]:
+    """What the columns of memory and time mean."""
+    if any(row.peak_bytes is not None for row in result.archs):
+        text = f"peak MiB: memory of a training step with {result.config.batch} images"
+        error = result.prediction_error
+        if error is not None and any(row.predicted_ms is not None for row in result.archs):
+            text += f"; predicted ms: of one image on this machine, within {100 * error:.0f} % (median)"
+        yield Text(text=text, style="note")
+
+
 def winner(result: Result, proxy: str) -> str:
     """The winner by a score, the networks that tie with it, or why there is none."""
     best, seeds = result.best[proxy], result.config.seeds
+    scored = [row.name for row in result.archs if row.scores[proxy].mean is not None]
     if not best:
         return f"{proxy}: no network has a score"
+    if len(scored) == 1:
+        return f"{proxy}: {scored[0]} is the only network with a score, and nobody wins alone"
     if seeds < 2:
         first = [row.name for row in result.archs if row.rank[proxy] == 1]
         are = f"{_some(first, ', ')} {'are' if len(first) > 1 else 'is'} first"
         return f"{proxy}: {are}, but one seed cannot name a winner"
     if len(best) == 1:
         return f"{proxy}: {best[0]} wins"
-    return f"{proxy}: a tie of {len(best)} within two standard errors over {seeds} seeds: {_some(best, ', ')}"
+    return f"{proxy}: {len(best)} networks cannot be told apart over {seeds} seeds: {_some(best, ', ')}"
 
 
 def _some(items: Sequence[str], between: str, most: int = SHOWN_NAMES) -> str:

@@ -23,10 +23,11 @@ from vitruvius.core.errors import UserError
 from vitruvius.core.records import Record, Score
 from vitruvius.datasets import Dataset
 from vitruvius.nn import vit
-from vitruvius.ranking import spread, user_models
+from vitruvius.ranking import aggregates, memory, spread, user_models
 from vitruvius.ranking.settings import Executor
 from vitruvius.ranking.spread import Lost
 from vitruvius.ranking.user_models import UserModel
+from vitruvius.training import device
 from vitruvius.training.batches import batches_of
 
 Network = Arch | UserModel
@@ -56,6 +57,7 @@ class Shared(NamedTuple):
 
     proxies: Mapping[str, str]  # from requested name to the name or absolute path that any worker finds
     batches: Mapping[int, Minibatch]  # by seed
+    device: str = "cpu"
 
 
 class Scored(Record):
@@ -67,6 +69,8 @@ class Scored(Record):
     scores: Scores
     timing: dict[str, float]
     """CPU-seconds of each proxy; a pass that several share is counted for the first of them."""
+    peak_bytes: int | None = None
+    """Memory of a training step with these images, where it was measured: of a user's module."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,8 @@ class Scoring:
         hashes = {name: _file_hash(location) for name, location in self.shared.proxies.items()}
         sources = {name: files.folder_hashes(plugins.PACKAGE / name) for name in ("kernels", "nn", "proxies")}
         code = {"proxies": hashes, "code": sources, "torch": torch.__version__}
+        if self.shared.device != "cpu":
+            code["device"] = self.shared.device
         described = [_as_json(network) for network in self.networks]
         found = {}
         for seed, batch in self.shared.batches.items():
@@ -93,8 +99,8 @@ class Scoring:
 
 def locate_proxies(names: Iterable[str]) -> dict[str, str]:
     """Return the requested proxies, then the structural ones, each with the name or path to load it by."""
-    names = [member for name in names for member in (plugins.members("proxies") if name == "all" else [name])]
-    asked = [name for name in dict.fromkeys(names) if name not in proxies.STRUCTURAL]
+    names = aggregates.members(aggregates.requested(names))
+    asked = [name for name in names if name not in proxies.STRUCTURAL]
     found = {}
     for name in (*asked, *proxies.STRUCTURAL):
         proxies.get(name)
@@ -130,18 +136,27 @@ def score_all(
     answers = spread.results(spread.Job(score, scoring.shared), list(left.values()), executor, workers)
     for (key, task), answer in zip(left.items(), answers, strict=True):
         if isinstance(answer, Lost):
-            answer = _failed(scoring.shared.proxies, answer.reason), {}
-        scores, timing = answer
-        yield Scored(key=key, seed=task.seed, scores=scores, timing=timing)
+            answer = Answer(_failed(scoring.shared.proxies, answer.reason), {}, None)
+        yield Scored(key=key, seed=task.seed, **answer._asdict())
 
 
-def score(shared: Shared, task: Task) -> tuple[Scores, dict[str, float]]:
+class Answer(NamedTuple):
+    """What a worker found out about one network with one seed."""
+
+    scores: Scores
+    timing: dict[str, float]
+    peak_bytes: int | None
+
+
+def score(shared: Shared, task: Task) -> Answer:
     """Compute all proxies of one network, sharing passes; a failure is recorded with its reason."""
-    x, y = map(torch.tensor, shared.batches[task.seed])
+    where = device.choose_device(shared.device)
+    x, y = (torch.tensor(part).to(where) for part in shared.batches[task.seed])
     try:
-        once = proxies.one_pass(_model(task, len(x)), x, y, seed=task.seed)
+        once = proxies.one_pass(_model(task, len(x)).to(where), x, y, seed=task.seed)
     except Exception as error:  # a user's network may raise anything
-        return _failed(shared.proxies, _reason(error, len(x))), {}
+        return Answer(_failed(shared.proxies, _reason(error, len(x))), {}, None)
+    peak = None if isinstance(task.network, Arch) else memory.training_bytes(once)
     scores, timing = {}, {}
     for name, location in shared.proxies.items():
         began = time.process_time()
@@ -151,7 +166,7 @@ def score(shared: Shared, task: Task) -> tuple[Scores, dict[str, float]]:
         except Exception as error:  # a user's proxy as well
             scores[name] = Score(failed=_reason(error, len(x)))
         timing[name] = round(time.process_time() - began, 6)
-    return scores, timing
+    return Answer(scores, timing, peak)
 
 
 def score_table(scoring: Scoring, done: Mapping[str, Scored]) -> dict[str, list[tuple[Score, ...]]]:
@@ -162,6 +177,15 @@ def score_table(scoring: Scoring, done: Mapping[str, Scored]) -> dict[str, list[
         proxy: [tuple(found[seed * count + index][proxy] for seed in range(seeds)) for index in range(count)]
         for proxy in scoring.shared.proxies
     }
+
+
+def peak_bytes(scoring: Scoring, done: Mapping[str, Scored]) -> list[int | None]:
+    """Return the memory of a training step of each network: in closed form, or as measured."""
+    batch = len(next(iter(scoring.shared.batches.values())).x)
+    return [
+        cost.cost(network).training_bytes(batch) if isinstance(network, Arch) else done[key].peak_bytes
+        for network, key in zip(scoring.networks, scoring.tasks, strict=False)
+    ]
 
 
 def _model(task: Task, batch: int) -> nn.Module:

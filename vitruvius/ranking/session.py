@@ -6,7 +6,7 @@ Top-level imports are free of torch, so that a finished run is shown again at on
 import dataclasses
 import re
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +16,10 @@ from vitruvius.core.config import Flags, changed
 from vitruvius.core.errors import Interrupted, UserError
 from vitruvius.core.runs import RunFolder
 from vitruvius.core.signals import StopRequest
-from vitruvius.ranking.results import ONLY, NoiseCeiling, Result
+from vitruvius.datasets import own_pictures
+from vitruvius.measuring import prices
+from vitruvius.ranking import accuracies
+from vitruvius.ranking.results import Result
 from vitruvius.ranking.settings import Config
 
 if TYPE_CHECKING:
@@ -60,33 +63,38 @@ def finished(folder: RunFolder, config: Config) -> Result | None:
 
 
 def inputs(config: Config) -> dict[str, str]:
-    """Return the SHA-256 of each file that the settings name, and of the listing of a folder of images."""
+    """Return the SHA-256 of each file that the settings name, and of the listing of the user's own images."""
     table = tables.file(config.archs)
     words = (*config.archs, *config.proxies, config.data)
     paths = [table] if table else []
+    paths += [Path(config.accuracies)] if config.accuracies else []
     paths += [Path(word.rpartition(":")[0]) for word in words if ".py:" in word]
     found = {str(path): files.sha256(path) for path in paths if path.is_file()}
-    if config.data.startswith("folder:"):
-        found[config.data] = files.tree_hash(Path(re.sub(r"@\d+$", "", config.data.removeprefix("folder:"))))
+    if own_pictures(config.data):
+        member, _, argument = config.data.partition(":")
+        path = Path(config.data_dir or ".") / re.sub(r"(?<=.)@\d+$", "", argument)
+        found[config.data] = files.tree_hash(path if member == "folder" else path.parent)
     return found
 
 
 def prepare(config: Config) -> Prepared:
     """Read the data and the networks; every fault of the request is refused here."""
-    from vitruvius.ranking import candidates, score
+    from vitruvius.ranking import candidates, known, score
     from vitruvius.training.batches import require_classes
+    from vitruvius.training.device import choose_device
 
-    for column, table in _accuracy_columns(config).items():
-        tables.refuse_bad_accuracies(table, column)
-        tables.measured_on(table, column)
-    _noise_ceiling(config)
+    accuracies.refuse_bad(config)
+    choose_device(config.device)
+    if config.known is not None:
+        known.refuse(config.known, tables.file(config.archs))
     proxies = score.locate_proxies(config.proxies)
-    data = config.load()
+    data = config.load(limit=config.batch * config.seeds)
     require_classes(data)
     networks = candidates.networks(config.archs, data, config.batch)
+    accuracies.refuse_unknown(config, networks)
     seeds = range(config.seed, config.seed + config.seeds)
     batches = {seed: score.minibatch(data, config.batch, seed) for seed in seeds}
-    scoring = score.Scoring(tuple(networks.values()), score.Shared(proxies, batches))
+    scoring = score.Scoring(tuple(networks.values()), score.Shared(proxies, batches, config.device))
     environment = runs.environment(threads=1, data_sha256=data.sha256, inputs=inputs(config))
     return Prepared(tuple(networks), scoring, data.name, environment)
 
@@ -118,21 +126,29 @@ def finish(
     folder: RunFolder, config: Config, prepared: Prepared, done: "dict[str, Scored]", began: float
 ) -> Result:
     """Read the accuracies, now that every score is on disk, evaluate the scores and write the run's files."""
-    from vitruvius.ranking import report, score, verdict
+    from vitruvius.ranking import aggregates, report, score, verdict
+    from vitruvius.ranking import known as known_accuracies
 
-    table = score.score_table(prepared.scoring, done)
-    shown, elsewhere = _columns_for(config, prepared.data)
-    known = _accuracies(shown, len(prepared.names))
-    ranked = verdict.candidates(prepared.names, prepared.scoring.networks, table, known)
-    named = {column: tables.measured_on(path, column) for column, path in shown.items()}
+    table = aggregates.with_aggregates(score.score_table(prepared.scoring, done), config.proxies)
+    known = accuracies.read(config, prepared.data, prepared.names)
+    peaks, networks = score.peak_bytes(prepared.scoring, done), prepared.scoring.networks
+    ranked = verdict.candidates(prepared.names, networks, table, known.columns, peaks)
+    reranking = None
+    if config.known is not None and (path := tables.file(config.archs)):
+        values = tables.accuracies(path, config.known)
+        reranking = known_accuracies.rerank(config.known, prepared.names, networks, table, values)
     result = Result(
         archs=verdict.in_order(ranked),
-        evaluation={column: verdict.evaluate(table, ranked, column, config.seed) for column in known},
+        evaluation={name: verdict.evaluate(table, ranked, name, config.seed) for name in known.columns},
+        reranking=reranking,
         best={proxy: verdict.best(prepared.names, rows) for proxy, rows in table.items()},
-        noise_ceiling=_noise_ceiling(config) if shown else None,
+        noise_ceiling=accuracies.noise_ceiling(config) if known.measured_on else None,
         data=prepared.data,
-        measured_on=named if len(named) > 1 else dict(zip([ONLY], named.values(), strict=False)),
-        measured_elsewhere=elsewhere,
+        data_sha256=prepared.environment.get("data_sha256"),
+        measured_on=known.measured_on,
+        measured_elsewhere=known.elsewhere,
+        prediction_error=prices.prediction_error(),
+        cpu_seconds=round(sum(sum(one.timing.values()) for one in done.values()), 2),
         seconds=round(time.monotonic() - began, 2),
         run=str(folder.folder),
         config=config,
@@ -141,47 +157,3 @@ def finish(
     report.write(folder.folder, result)
     folder.seal(prepared.environment)
     return result
-
-
-def _accuracy_columns(config: Config) -> dict[str, Path]:
-    """Return the accuracy columns that evaluate the scores, which never see them; each with its table."""
-    table = tables.file(config.archs)
-    if table is None and config.accuracy is not None:
-        raise UserError(f"--accuracy {config.accuracy}: only a table of networks has accuracies")
-    return dict.fromkeys(tables.columns(table, config.accuracy), table) if table else {}
-
-
-def _columns_for(config: Config, data: str) -> tuple[dict[str, Path], tuple[str, ...]]:
-    """Return the accuracy columns that say something about these data, and the data of the others.
-
-    A column that `--accuracy` names is wanted whatever it was measured on; the result names its data. A part
-    of a data set, as in `fashion_mnist (mini)`, is the same data.
-    """
-    shown: dict[str, Path] = {}
-    elsewhere: dict[str, None] = {}
-    for column, table in _accuracy_columns(config).items():
-        measured_on = tables.measured_on(table, column)
-        if measured_on in (None, data, data.partition(" (")[0]) or config.accuracy is not None:
-            shown[column] = table
-        elif measured_on:
-            elsewhere[measured_on] = None
-    return shown, tuple(elsewhere)
-
-
-def _accuracies(columns: dict[str, Path], count: int) -> dict[str, Sequence[float | None]]:
-    """Return the accuracies of the `count` networks by column; call it after the last score is on disk."""
-    found = {column: tables.accuracies(table, column) for column, table in columns.items()}
-    if len(found) > 1:
-        return {**found}
-    return {ONLY: next(iter(found.values()), (None,) * count)}
-
-
-def _noise_ceiling(config: Config) -> NoiseCeiling | None:
-    """Return the noise ceiling that the table records beside its accuracies, if it does."""
-    table = tables.file(config.archs)
-    found = tables.about(table, "noise_ceiling") if table else None
-    try:
-        ceiling = None if found is None else NoiseCeiling(**found)
-    except (TypeError, UserError) as error:
-        raise UserError(f"{table}: noise_ceiling: {error}") from None
-    return ceiling if _accuracy_columns(config) else None

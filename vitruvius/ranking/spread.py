@@ -43,42 +43,48 @@ class Lost(NamedTuple):
     reason: str
 
 
-def results(job: Job, tasks: Sequence[Any], executor: Executor = "here", workers: int = 0) -> Iterator[Any]:
-    """Yield the result of each task, in order; `workers` 0 is one per core."""
+def results(
+    job: Job, tasks: Sequence[Any], executor: Executor = "here", workers: int = 0, chunk: int = LARGEST_CHUNK
+) -> Iterator[Any]:
+    """Yield the result of each task, in order; `workers` 0 is one per core (of the cluster, with Ray).
+
+    At most `chunk` tasks are sent to a worker at once.
+    """
     if executor == "here" or not tasks:
         with device.threads(1):  # sums over several threads round differently
             for task in tasks:
                 yield job.work(job.shared, task)
         return
-    count = min(workers or os.cpu_count() or 1, len(tasks))
-    run = _in_processes if executor == "processes" else _on_ray
-    yield from run(job, tasks, count)
+    if executor == "ray":
+        yield from _on_ray(job, tasks, workers, chunk)
+    else:
+        yield from _in_processes(job, tasks, min(workers or os.cpu_count() or 1, len(tasks)), chunk)
 
 
-def _chunks(tasks: Sequence[Any], workers: int) -> list[Sequence[Any]]:
+def _chunks(tasks: Sequence[Any], workers: int, most: int) -> list[Sequence[Any]]:
     """Split the tasks into slices, small enough that every worker gets several."""
-    size = max(1, min(LARGEST_CHUNK, len(tasks) // (4 * workers)))
+    size = max(1, min(most, len(tasks) // (4 * workers)))
     return [tasks[start : start + size] for start in range(0, len(tasks), size)]
 
 
-def _in_processes(job: Job, tasks: Sequence[Any], workers: int) -> Iterator[Any]:
+def _in_processes(job: Job, tasks: Sequence[Any], workers: int, chunk: int) -> Iterator[Any]:
     done = 0
     while done < len(tasks):
         try:
-            for result in _pooled(job, tasks[done:], workers):
+            for result in _pooled(job, tasks[done:], workers, chunk):
                 yield result
                 done += 1
         except BrokenProcessPool:
             # Which of the pending tasks ended its worker is not known: the next ones run one at a time.
-            for task in tasks[done : done + LARGEST_CHUNK * workers]:
+            for task in tasks[done : done + chunk * workers]:
                 yield _retry_alone(job, task)
                 done += 1
 
 
-def _pooled(job: Job, tasks: Sequence[Any], workers: int) -> Iterator[Any]:
+def _pooled(job: Job, tasks: Sequence[Any], workers: int, size: int) -> Iterator[Any]:
     with _pool(job, workers) as pool:
         pending: deque[Future[list[Any]]] = deque()
-        for chunk in _chunks(tasks, workers):
+        for chunk in _chunks(tasks, workers, size):
             pending.append(pool.submit(_run_chunk, chunk))
             if len(pending) > 2 * workers:  # few enough that an interruption loses little
                 yield from pending.popleft().result()
@@ -152,16 +158,19 @@ class Actor:
         return _run_chunk(chunk)
 
 
-def _on_ray(job: Job, tasks: Sequence[Any], workers: int) -> Iterator[Any]:
-    """Distribute chunks to actors, which Ray restarts when they die."""
+def _on_ray(job: Job, tasks: Sequence[Any], workers: int, size: int) -> Iterator[Any]:
+    """Distribute chunks to actors, one core each, which Ray restarts when they die."""
     try:
         import ray
     except ImportError:
         raise UserError("--spread ray needs Ray: pip install 'vitruvius[ray]'") from None
     if not ray.is_initialized():
         ray.init(include_dashboard=False, log_to_driver=False, logging_level="error")
+    # The driver may run on a small machine: the cluster's cores count, and no actor waits for one for ever.
+    cores = max(1, int(ray.cluster_resources().get("CPU", 1)))
+    workers = min(workers or cores, cores, len(tasks))
     shared = ray.put(job.shared)
-    made = ray.remote(max_restarts=-1, max_task_retries=TRIES - 1)(Actor)
+    made = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=TRIES - 1)(Actor)
     actors = [made.remote(job.work, shared) for _ in range(workers)]
 
     def retry(task: Any) -> Any:
@@ -171,7 +180,7 @@ def _on_ray(job: Job, tasks: Sequence[Any], workers: int) -> Iterator[Any]:
             return Lost(ENDED)
 
     try:
-        chunks = _chunks(tasks, workers)
+        chunks = _chunks(tasks, workers, size)
         pending = [actors[index % workers].do.remote(chunk) for index, chunk in enumerate(chunks)]
         for chunk, answer in zip(chunks, pending, strict=True):
             try:

@@ -5,12 +5,11 @@ A resample of n architectures is a row of multiplicities $w$ that sums to n. Wit
 w^T|T|w}$: three matrix products serve a thousand resamples, and two scores that share their resamples have
 paired differences.
 
-Shapes: n architectures, R resamples, S seeds. A failed score is -inf: it ranks last, tied with others.
+Shapes: n architectures, R resamples, k statistics. A failed score is -inf: it ranks last, tied with others.
 """
 
 import math
 from collections.abc import Sequence
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -80,13 +79,6 @@ def tau(x_n: ArrayLike, y_n: ArrayLike) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def seed_agreement(scores_nS: Floats) -> float | None:
-    """Return the mean tau between the scores of two seeds: how little the random draw matters."""
-    taus = [tau(first, second) for first, second in combinations(scores_nS.T, 2)]
-    known = [value for value in taus if value is not None]
-    return sum(known) / len(known) if known else None
-
-
 def regret(scores_n: ArrayLike, accuracies_n: ArrayLike, top: int) -> float:
     r"""Accuracy points lost by training only the `top` best-ranked networks: best of all minus best of these.
 
@@ -102,30 +94,18 @@ def regret(scores_n: ArrayLike, accuracies_n: ArrayLike, top: int) -> float:
     return max(0.0, 100 * float(accuracy.max() - total / math.comb(m, r)))
 
 
-def mean(scores_nS: Floats) -> Floats:
-    """Return the mean over the seeds without overflow: scores of deep networks near the largest float."""
-    return (scores_nS / 1024).mean(1) * 1024  # a power of two: nothing is rounded
+def simultaneous(values_kR: Floats) -> list[Interval]:
+    r"""Return 95 % intervals of several statistics that hold together (max-T, Westfall and Young 1993).
 
-
-def standard_deviation(scores_nS: Floats) -> Floats:
-    """Return the standard deviation over the seeds without overflow."""
-    _, exponent_n1 = np.frexp(np.abs(scores_nS).max(1, keepdims=True))
-    return np.ldexp(np.ldexp(scores_nS, -exponent_n1).std(1, ddof=1), exponent_n1[:, 0])
-
-
-def tied_with_best(scores_nS: Floats) -> list[int]:
-    """Return the best network by mean score, then those within two standard errors, paired over seeds.
-
-    With one seed there is no standard error: nothing can be told apart, and every network is returned.
+    Each reaches $c$ bootstrap deviations to both sides, where $c$ is the 95 % quantile of the largest of all
+    deviations in a resample: the luckiest of many comparisons is not taken for a finding.
     """
-    seeds, means = scores_nS.shape[1], mean(scores_nS)
-    order = np.argsort(-means, kind="stable")
-    finite = [int(index) for index in order if math.isfinite(means[index])]
-    if seeds < 2 or not finite:
-        return finite
-    behind_nS = scores_nS[finite[0]] - scores_nS[finite]
-    is_tied = mean(behind_nS) <= 2 * (standard_deviation(behind_nS) / math.sqrt(seeds))
-    return [index for index, tied in zip(finite, is_tied, strict=True) if tied]
+    drawn_kR = values_kR[:, 1:] - values_kR[:, :1]
+    deviation_k = drawn_kR.std(1, ddof=1)
+    scaled_kR = _ratio(np.abs(drawn_kR), np.broadcast_to(deviation_k[:, None], drawn_kR.shape))
+    reach = np.quantile(np.nan_to_num(scaled_kR).max(0), 0.95) * deviation_k
+    values = zip(values_kR[:, 0].tolist(), reach.tolist(), strict=True)
+    return [Interval(value=value, low=value - far, high=value + far) for value, far in values]
 
 
 def noise_ceiling(pairs: Sequence[Sequence[float]], params: Sequence[int], seed: int = 0) -> NoiseCeiling:
@@ -134,6 +114,7 @@ def noise_ceiling(pairs: Sequence[Sequence[float]], params: Sequence[int], seed:
     weights = resamples(len(params), seed)
     return NoiseCeiling(
         archs=len(params),
+        trainings=len(pairs[0]),
         kendall=interval(kendall(first, second, weights)),
         spearman=interval(spearman(first, second, weights)),
         kendall_within_size=within_size(first, second, params, weights),

@@ -29,6 +29,8 @@ def lines(figure: Lines, canvas: "FigureBase") -> Size:
         axes.plot(layer.x, layer.y, color=layer.colour, linestyle=layer.dash, marker=mark, label=layer.name)
         if layer.low:
             axes.fill_between(layer.x, layer.low, layer.high, color=layer.colour, alpha=0.2, linewidth=0)
+    if figure.y_range is not None:
+        axes.set_ylim(*figure.y_range)
     if plot.x.whole and not plot.x.log:
         axes.locator_params(axis="x", integer=True)
     if len(plot.layers) > 1:
@@ -46,6 +48,8 @@ def scatter(figure: Scatter, canvas: "FigureBase") -> Size:
     for layer in plot.layers:
         look: Any = {"s": 34, "alpha": 0.85, "edgecolors": "white", "linewidths": 0.6}
         axes.scatter(layer.x, layer.y, color=layer.colour, **look)
+        if layer.low:
+            axes.vlines(layer.x, layer.low, layer.high, color=layer.colour, alpha=0.5, linewidth=1.4)
         if len(layer.point_names) <= NAMED_POINTS:
             for x, y, name in zip(layer.x, layer.y, layer.point_names, strict=False):
                 axes.annotate(name, (x, y), xytext=(5, 4), textcoords="offset points", fontsize=7.5)
@@ -124,7 +128,7 @@ def heatmap(figure: Heatmap, canvas: "FigureBase") -> Size:
     for spine in axes.spines.values():
         spine.set_visible(False)
     if figure.numbers and written:
-        _write_numbers(axes, values, mesh)
+        _write_numbers(axes, values, mesh, figure.texts)
     else:
         canvas.colorbar(mesh, ax=axes, shrink=0.8).outline.set_visible(False)
     return size
@@ -155,14 +159,14 @@ def _names(given: tuple[str, ...], count: int) -> tuple[list[float], tuple[str, 
     return [index + 0.5 for index in range(0, count, every)], names[:count:every]
 
 
-def _write_numbers(axes: "Axes", values: Any, mesh: Any) -> None:
-    """Each value in its cell, dark on light and light on dark."""
+def _write_numbers(axes: "Axes", values: Any, mesh: Any, texts: tuple[tuple[str, ...], ...]) -> None:
+    """Each value, or its text, in its cell, dark on light and light on dark."""
     import numpy as np
 
     for (row, column), value in np.ndenumerate(values):
         red, green, blue, _ = mesh.cmap(mesh.norm(value))
         colour = "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.55 else "black"
-        text = f"{value:.3g}" if value else "0"
+        text = texts[row][column] if texts else f"{value:.3g}" if value else "0"
         look: Any = {"ha": "center", "va": "center", "fontsize": 8.5 if len(text) <= 5 else 7}
         axes.text(column + 0.5, row + 0.5, text, color=colour, **look)
 

@@ -34,7 +34,7 @@ def drawing(figure: Lines | Scatter) -> dict[str, Any]:
     layout = {
         "title": {"text": plot.title, "x": 0.01},
         "xaxis": _axis(plot.x),
-        "yaxis": _axis(plot.y),
+        "yaxis": _axis(plot.y) | _range(figure),
         "font": {"color": GREY, "family": "system-ui, sans-serif"},
         "paper_bgcolor": CLEAR,
         "plot_bgcolor": CLEAR,
@@ -44,6 +44,11 @@ def drawing(figure: Lines | Scatter) -> dict[str, Any]:
     return {"data": [trace for layer in plot.layers for trace in _traces(layer)], "layout": layout}
 
 
+def _range(figure: Lines | Scatter) -> dict[str, Any]:
+    shown = figure.y_range if isinstance(figure, Lines) else None
+    return {} if shown is None else {"range": list(shown)}
+
+
 def _axis(axis: plots.Axis) -> dict[str, Any]:
     look = {"gridcolor": "rgba(125,133,144,0.3)", "zeroline": False, "linecolor": GREY}
     scale = {"type": "log"} if axis.log else {}
@@ -51,12 +56,20 @@ def _axis(axis: plots.Axis) -> dict[str, Any]:
     return {"title": {"text": axis.label}, "exponentformat": "power", **look, **scale, **ticks}
 
 
+def _bars(layer: plots.Layer) -> dict[str, Any]:
+    """The intervals around points, as distances from them."""
+    above = [high - y for high, y in zip(layer.high, layer.y, strict=True)]
+    below = [y - low for low, y in zip(layer.low, layer.y, strict=True)]
+    return {"type": "data", "symmetric": False, "array": above, "arrayminus": below, "thickness": 1.2}
+
+
 def _traces(layer: plots.Layer) -> Iterator[dict[str, Any]]:
     """A set of points, or a curve after the band around it."""
     trace = {"type": "scatter", "name": layer.name, "x": list(layer.x), "y": list(layer.y)}
     if not layer.dash:
         marker = {"size": 9, "color": layer.colour, "line": {"width": 1, "color": "white"}}
-        yield {**trace, "mode": "markers", "text": list(layer.point_names), "marker": marker}
+        bars = {"error_y": _bars(layer)} if layer.low else {}
+        yield {**trace, "mode": "markers", "text": list(layer.point_names), "marker": marker, **bars}
         return
     if layer.low:
         around = {"x": [*layer.x, *reversed(layer.x)], "y": [*layer.high, *reversed(layer.low)]}

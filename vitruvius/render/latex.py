@@ -43,6 +43,8 @@ def escape(text: str) -> str:
 
 
 def _block(block: Block, pictures: Iterator[str]) -> str:
+    if isinstance(block, Text) and block.style == "code":
+        return f"\\begin{{verbatim}}\n{block.text}\n\\end{{verbatim}}"
     if isinstance(block, Text):
         text = escape(block.text)
         return f"\\subsection*{{{text}}}" if block.style == "title" else text

@@ -52,7 +52,8 @@ class Plot:
 def describe(figure: Lines | Scatter) -> Plot:
     """Choose colours, dashes and scales; zeros and negative values are left out of a logarithmic axis."""
     if isinstance(figure, Scatter):
-        layers = [Layer(figure.x, figure.y, COLOURS[0], point_names=figure.names)]
+        bars = (figure.low, figure.high) if figure.low and figure.high else ((), ())
+        layers = [Layer(figure.x, figure.y, COLOURS[0], "", *bars, point_names=figure.names)]
     else:
         looks = zip(cycle(COLOURS), (dash for dash in cycle(DASHES) for _ in COLOURS), strict=False)
         layers = [_curve(series, *look) for series, look in zip(figure.series, looks, strict=False)]

@@ -11,7 +11,7 @@ from vitruvius.render import cells
 if TYPE_CHECKING:
     from rich.console import Console
 
-STYLES = {"plain": "", "title": "bold", "note": "dim", "good": "green"}
+STYLES = {"plain": "", "title": "bold", "note": "dim", "good": "green", "code": ""}
 STYLES |= {"warning": "yellow", "error": "bold red"}
 FORMULA_WIDTH = 100  # columns beyond which a formula is broken even where the terminal is wider
 

@@ -42,6 +42,8 @@ def _inert(text: str) -> str:
 
 
 def _markdown(block: Block, pictures: Iterator[str]) -> str:
+    if isinstance(block, Text) and block.style == "code":
+        return f"```\n{visible(block.text).replace('```', '')}\n```"
     if isinstance(block, Text):
         return f"## {_inert(block.text)}" if block.style == "title" else _inert(block.text)
     if isinstance(block, Formula):

@@ -1,7 +1,7 @@
 """What teaching yields: the parts of a lesson while it is worked, and the worked lessons."""
 
 from collections.abc import Iterable
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PlainSerializer
 
@@ -67,3 +67,108 @@ class Collection(Lessons):
     def exit_code(self) -> int:
         """1 if a proof of any lesson failed."""
         return max((worked.exit_code for worked in self.lessons), default=0)
+
+
+class Judged(Strict):
+    """The verdict on one value of a student."""
+
+    name: str
+    status: Literal["right", "consistent", "wrong", "missing", "unchecked"]
+    """`consistent`: it follows rightly from an earlier wrong value; `unchecked`: a text, or not unique."""
+    because: str = ""
+    """The wrong value that it follows from, or 'rounding' if it follows from rounded values."""
+    mistakes: tuple[str, ...] = ()
+    """The mistakes that give this value; of several, the value alone does not tell which."""
+    says: tuple[str, ...] = ()
+    """Each mistake in words."""
+
+    @property
+    def points(self) -> int:
+        """1 for what is right, also if it follows from a wrong value."""
+        return int(self.status in ("right", "consistent"))
+
+
+class Hint(Strict):
+    """Help with one value: a question, the formula, or the step with its numbers."""
+
+    name: str
+    level: int
+    text: str
+    formula: str = ""
+
+
+class Checked(Lessons):
+    """A student's values, checked one after the other."""
+
+    lesson: str
+    question: dict[str, Any]
+    verdict: str
+    first_wrong: str | None
+    points: int
+    possible: int
+    """One point for every value that was given."""
+    values: tuple[Judged, ...]
+    hints: tuple[Hint, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """1 if a value is wrong."""
+        return int(self.first_wrong is not None)
+
+
+class LessonGrade(Strict):
+    """One exercise of one student."""
+
+    lesson: str
+    points: int
+    possible: int
+    carried: int
+    """Points for values that follow from an earlier wrong one."""
+    first_wrong: str | None
+    mistake: str
+    """The mistake behind the first wrong value in words, if it is a common one."""
+    values: tuple[Judged, ...]
+
+
+class StudentGrade(Strict):
+    """All exercises of one student."""
+
+    student: str
+    file: str
+    variant: int
+    points: int
+    possible: int
+    lessons: tuple[LessonGrade, ...]
+
+
+class Broken(Strict):
+    """A file that could not be graded."""
+
+    file: str
+    reason: str
+
+
+class Tally(Strict):
+    """What a class did with one value."""
+
+    lesson: str
+    value: str
+    right: int
+    consistent: int
+    wrong: int
+    missing: int
+    mistakes: dict[str, int]
+    """How often each common mistake was made, the most frequent first."""
+
+
+class Grades(Lessons):
+    """The grades of a class."""
+
+    students: tuple[StudentGrade, ...]
+    broken: tuple[Broken, ...]
+    overview: tuple[Tally, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """2 if a file could not be graded."""
+        return 2 if self.broken else 0

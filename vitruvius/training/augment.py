@@ -1,4 +1,4 @@
-"""Random shifts, crops and flips of whole batches, which depend on (seed, epoch, sample) alone.
+"""Random shifts, crops, flips, operations and boxes of noise, which depend on (seed, epoch, sample) alone.
 
 Shapes: B batch, C channels, H and W the image's sides.
 """
@@ -10,8 +10,15 @@ import torch
 from torch import Tensor
 from torch.nn.functional import affine_grid, grid_sample, pad
 
-from vitruvius.training import seeds
+from vitruvius.training import randaugment, seeds
 from vitruvius.training.recipe import Augment
+
+ERASED = (0.02, 0.33)
+"""Smallest and largest share of an image that a box of noise covers (Zhong et al. 2020)."""
+LONGEST = 3.3
+"""Largest ratio of the sides of such a box."""
+NOISE = 2**16
+"""Random bytes of one epoch, from which boxes are filled."""
 
 
 class Draws(NamedTuple):
@@ -20,15 +27,37 @@ class Draws(NamedTuple):
     shift: Tensor  # (n, 2) whole pixels, rows and columns
     crop: Tensor  # (n, 3) in 0..1: side, row, column
     flip: Tensor  # (n,) bool
+    operations: Tensor | None = None  # (n, 2) of RandAugment
+    signs: Tensor | None = None  # (n, 2) of these
+    erase: Tensor | None = None  # (n, 6) in 0..1: whether, area, ratio, row, column, place in the noise
+    noise: Tensor | None = None  # bytes, of which every box takes a part
+
+    def of(self, row_B: Tensor, device: torch.device) -> "Draws":
+        """Return these rows on a device; the noise is one for all rows."""
+        parts = {name: value for name, value in self._asdict().items() if value is not None}
+        noise = {name: parts.pop(name) for name in ("noise",) if name in parts}
+        rows = {name: value[row_B] for name, value in parts.items()}
+        moved = {n: value.to(device, non_blocking=True) for n, value in (rows | noise).items()}
+        return Draws(**moved)
 
 
 @lru_cache(maxsize=1)
 def draw(seed: int, epoch: int, samples: int, augment: Augment) -> Draws:
-    """Draw the random numbers of an epoch for all samples."""
+    """Draw the random numbers of an epoch for all samples; the shift is in whole pixels (`Augment.on`)."""
     source = seeds.generator(seed, "augment", epoch)
-    shift = torch.randint(-augment.shift, augment.shift + 1, (samples, 2), generator=source)
+    pixels = int(augment.shift)
+    shift = torch.randint(-pixels, pixels + 1, (samples, 2), generator=source)
     crop = torch.rand(samples, 3, generator=source)
-    return Draws(shift, crop, torch.rand(samples, generator=source) < 0.5)
+    draws = Draws(shift, crop, torch.rand(samples, generator=source) < 0.5)
+    if augment.randaugment:
+        operations, signs = randaugment.draw(seed, epoch, samples)
+        draws = draws._replace(operations=operations, signs=signs)
+    if augment.erase:
+        source = seeds.generator(seed, "erase", epoch)
+        boxes = torch.rand(samples, 6, generator=source)
+        noise = torch.randint(256, (NOISE,), generator=source, dtype=torch.uint8)
+        draws = draws._replace(erase=boxes, noise=noise)
+    return draws
 
 
 def apply(x_BCHW: Tensor, sample_B: Tensor, draws: Draws, augment: Augment) -> Tensor:
@@ -36,19 +65,27 @@ def apply(x_BCHW: Tensor, sample_B: Tensor, draws: Draws, augment: Augment) -> T
     if augment.flip:
         x_BCHW = torch.where(draws.flip[sample_B, None, None, None], x_BCHW.flip(3), x_BCHW)
     if augment.shift:
-        x_BCHW = _shifted(x_BCHW, draws.shift[sample_B] + augment.shift, augment.shift)
+        pixels = int(augment.shift)
+        x_BCHW = _shifted(x_BCHW, draws.shift[sample_B] + pixels, pixels)
     if augment.crop:
         x_BCHW = _cropped(x_BCHW, draws.crop[sample_B], augment.crop)
+    if augment.randaugment:
+        assert draws.operations is not None
+        assert draws.signs is not None
+        chosen = draws.operations[sample_B], draws.signs[sample_B]
+        x_BCHW = randaugment.apply(x_BCHW, *chosen, augment.randaugment)
+    if augment.erase:
+        assert draws.erase is not None
+        assert draws.noise is not None
+        x_BCHW = _erased(x_BCHW, draws.erase[sample_B], draws.noise, augment.erase)
     return x_BCHW
 
 
 def _shifted(x_BCHW: Tensor, start_B2: Tensor, margin: int) -> Tensor:
-    B, C, H, W = x_BCHW.shape
-    wide_BHWC = pad(x_BCHW, (margin,) * 4).permute(0, 2, 3, 1)
-    image_B, row_H, column_W = (torch.arange(count, device=x_BCHW.device) for count in (B, H, W))
-    row_BH, column_BW = start_B2[:, :1] + row_H, start_B2[:, 1:] + column_W
-    moved_BHWC = wide_BHWC[image_B[:, None, None], row_BH[:, :, None], column_BW[:, None, :]]
-    return moved_BHWC.permute(0, 3, 1, 2)
+    B, _, H, W = x_BCHW.shape
+    # A view of all windows (B, C, row, column, H, W): choosing one copies rows, not single pixels.
+    windows = pad(x_BCHW, (margin,) * 4).unfold(2, H, 1).unfold(3, W, 1)
+    return windows[torch.arange(B, device=x_BCHW.device), :, start_B2[:, 0], start_B2[:, 1]]
 
 
 def _cropped(x_BCHW: Tensor, draw_B3: Tensor, crop: float) -> Tensor:
@@ -60,3 +97,27 @@ def _cropped(x_BCHW: Tensor, draw_B3: Tensor, crop: float) -> Tensor:
     grid = affine_grid(theta_B23, list(x_BCHW.shape), align_corners=False)
     cut = grid_sample(x_BCHW.float(), grid, mode="bilinear", padding_mode="border", align_corners=False)
     return cut.round().to(x_BCHW.dtype) if x_BCHW.dtype == torch.uint8 else cut
+
+
+def _erased(x_BCHW: Tensor, draw_B6: Tensor, noise: Tensor, chance: float) -> Tensor:
+    """Replace a box by noise in some of the images; of bytes by bytes, of numbers by numbers in -1..1."""
+    B, C, H, W = x_BCHW.shape
+    low, high = ERASED
+    area_B = low + (high - low) * draw_B6[:, 1]
+    ratio_B = LONGEST ** (2 * draw_B6[:, 2] - 1)
+    inside = []
+    for side, length_B, place_B in (
+        (H, (area_B * ratio_B).sqrt(), draw_B6[:, 3]),
+        (W, (area_B / ratio_B).sqrt(), draw_B6[:, 4]),
+    ):
+        size_B = (length_B * side).round().clamp(1, side)
+        start_B = (place_B * (side - size_B + 1)).floor()
+        pixel = torch.arange(side, device=x_BCHW.device)
+        inside.append((pixel >= start_B[:, None]) & (pixel < (start_B + size_B)[:, None]))
+    box_BHW = inside[0][:, :, None] & inside[1][:, None, :] & (draw_B6[:, 0] < chance)[:, None, None]
+    first_B = (draw_B6[:, 5] * NOISE).long()
+    pixel = torch.arange(C * H * W, device=x_BCHW.device)
+    filled = noise[(first_B[:, None] + pixel) % NOISE].view(B, C, H, W)
+    if x_BCHW.dtype != torch.uint8:
+        filled = filled.to(x_BCHW.dtype) / 127.5 - 1
+    return torch.where(box_BHW[:, None], filled, x_BCHW)

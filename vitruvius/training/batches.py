@@ -1,5 +1,9 @@
 """Batches of a split held in memory: order, normalisation, augmentation. There are no loader processes.
 
+A batch is named by *views*. Usually a view is the index of a sample, and the random numbers of the sample are
+those of its index. Where an epoch sees samples more than once (`Sampling`), view v of n samples is sample
+v % n with the random numbers of row v // n, so that no two views of a sample are augmented alike.
+
 On a GPU, images that fit stay there as bytes (`placed`); others are copied from pinned memory, one batch
 ahead.
 """
@@ -14,8 +18,8 @@ from torch import Tensor
 from vitruvius.core.errors import UserError
 from vitruvius.datasets import Dataset, Split
 from vitruvius.objectives import Batch
-from vitruvius.training import augment, memory, seeds
-from vitruvius.training.recipe import Augment
+from vitruvius.training import augment, memory, mixing, sampling, seeds
+from vitruvius.training.recipe import Augment, Mixing, Sampling
 
 
 @dataclass(frozen=True)
@@ -28,30 +32,61 @@ class Batches:
     std: Tensor = field(default_factory=lambda: torch.ones(1))
     seed: int = 0
     augment: Augment = Augment()
+    mixing: Mixing = Mixing()
+    sampling: Sampling = Sampling()
     dtype: torch.dtype = torch.float32
     device: torch.device = torch.device("cpu")
     ahead: dict[bytes, tuple[Tensor, Tensor | None]] = field(default_factory=dict, compare=False)
     """Copies to the device that `prefetch` has begun, by the indices of their samples."""
 
+    def __post_init__(self) -> None:
+        if self.augment.randaugment and self.x.dtype != torch.uint8:
+            raise UserError("--randaugment changes pictures: samples of numbers have no colours")
+
     def __len__(self) -> int:
         return len(self.x)
 
     def order(self, epoch: int) -> Tensor:
-        """Return the indices of all samples in the order of this epoch."""
-        return torch.randperm(len(self), generator=seeds.generator(self.seed, "order", epoch))
+        """Return the views of this epoch in their order; usually every sample once."""
+        order = torch.randperm(len(self), generator=seeds.generator(self.seed, "order", epoch))
+        if self.sampling.balance == "sampling":
+            assert self.y is not None
+            order = sampling.balanced(self.y.cpu(), order, seeds.generator(self.seed, "balance", epoch))
+        if self.sampling.repeat > 1:
+            order = sampling.repeated(order, self.sampling.repeat)
+        return order + len(self) * torch.arange(len(order)) if self._sees_again else order
 
-    def batch(self, sample_B: Tensor, epoch: int | None = None) -> Batch:
-        """Return these samples normalised and, if an epoch is given, augmented as in that epoch."""
-        copied = self.ahead.pop(_key(sample_B), None) if self.ahead else None
-        x, y = copied or self._taken(sample_B)
-        if self.augment.augments and epoch is not None:
+    def batch(self, view_B: Tensor, epoch: int | None = None) -> Batch:
+        """Return these views normalised and, if an epoch is given, augmented and mixed as in that epoch."""
+        copied = self.ahead.pop(_key(view_B), None) if self.ahead else None
+        x, y = copied or self._taken(self._samples(view_B))
+        if epoch is None:
+            return Batch(self.normalised(x), y)
+        row_B = view_B // len(self) if self._sees_again else view_B
+        batch = Batch(self._augmented(x, row_B, epoch), y)
+        if not self.mixing.mixes:
+            return batch
+        mixture = mixing.draw(self.seed, epoch, len(self), self.mixing).of(row_B)
+        x, y = self._taken(mixture.partner)
+        return mixing.mix(batch, Batch(self._augmented(x, mixture.partner, epoch), y), mixture)
+
+    @property
+    def _sees_again(self) -> bool:
+        return self.sampling.repeat > 1 or self.sampling.balance == "sampling"
+
+    def _samples(self, view_B: Tensor) -> Tensor:
+        return view_B % len(self) if self._sees_again else view_B
+
+    def _augmented(self, x: Tensor, row_B: Tensor, epoch: int) -> Tensor:
+        """Return samples normalised and augmented by these rows of the random numbers of an epoch."""
+        if self.augment.augments:
             draws = augment.draw(self.seed, epoch, len(self), self.augment)
             if x.device.type == "cpu":
-                x = augment.apply(x, sample_B, draws, self.augment)
+                x = augment.apply(x, row_B, draws, self.augment)
             else:
-                theirs = augment.Draws(*(part[sample_B].to(x.device, non_blocking=True) for part in draws))
-                x = augment.apply(x, torch.arange(len(x), device=x.device), theirs, self.augment)
-        return Batch(self.normalised(x), y)
+                rows = torch.arange(len(x), device=x.device)
+                x = augment.apply(x, rows, draws.of(row_B, x.device), self.augment)
+        return self.normalised(x)
 
     def placed(self) -> "Batches":
         """Return the same batches with their tensors on the device; images only if they fit there."""
@@ -69,10 +104,11 @@ class Batches:
 
     def prefetch(self, parts: Iterable[Tensor]) -> None:
         """Begin to copy these samples to the device, so that it does not wait for them in the next step."""
-        computing, copying = torch.cuda.current_stream(self.device), torch.cuda.Stream(self.device)
+        computing = torch.cuda.current_stream(self.device)
+        copying = torch.cuda.Stream(self.device)  # type: ignore[no-untyped-call]
         self.ahead.clear()
         with torch.cuda.stream(copying):
-            self.ahead.update({_key(sample_B): self._taken(sample_B) for sample_B in parts})
+            self.ahead.update({_key(view_B): self._taken(self._samples(view_B)) for view_B in parts})
         computing.wait_stream(copying)
         for values in (value for pair in self.ahead.values() for value in pair if value is not None):
             values.record_stream(computing)  # their memory is not used again before the step has read them
@@ -91,10 +127,10 @@ class Batches:
 
     def normalised(self, x: Tensor) -> Tensor:
         """Scale bytes to 0..1, subtract the mean, divide by the standard deviation; leave floats alone."""
+        is_bytes = self.x.dtype == torch.uint8
         x = x.to(self.device, self.dtype)
-        if self.x.dtype == torch.uint8:
-            x = (x / 255 - self.mean.to(x)) / self.std.to(x)
-        return x
+        # In place, as the conversion of bytes has made a copy.
+        return x.div_(255).sub_(self.mean.to(x)).div_(self.std.to(x)) if is_bytes else x
 
 
 def _key(sample_B: Tensor) -> bytes:

@@ -42,6 +42,7 @@ def write(folder: Path, job: Job, best: dict[str, Tensor], beside: Beside | None
     tensors = {
         **{f"model.{name}": value for name, value in job.model.state_dict().items()},
         **{f"best.{name}": value for name, value in best.items()},
+        **{f"average.{name}": value for name, value in (job.average.weights if job.average else {}).items()},
         **{f"optimiser.{name}": value for name, value in _optimiser_tensors(job.optimiser).items()},
         **{f"{name}.{index}": value for name, all_of in states.items() for index, value in enumerate(all_of)},
         **_scaler_tensors(job.scaler),
@@ -106,11 +107,13 @@ def _verified(description: Path) -> tuple[Checkpoint, dict[str, Tensor]]:
 
 def _restore(job: Job, cursor: Cursor, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     groups: dict[str, dict[str, Tensor]] = {"model": {}, "best": {}, "optimiser": {}, "rng": {}}
-    groups |= {"device_rng": {}, "scaler": {}}
+    groups |= {"device_rng": {}, "scaler": {}, "average": {}}
     for name, value in tensors.items():
         group, _, rest = name.partition(".")
         groups[group][rest] = value
     job.model.load_state_dict(groups["model"])
+    if job.average is not None:
+        job.average.load(groups["average"])
     _fill_optimiser(job.optimiser, groups["optimiser"])
     torch.set_rng_state(groups["rng"][str(distributed.rank())])
     device.set_rng_state(job.train.device, groups["device_rng"].get(str(distributed.rank())))

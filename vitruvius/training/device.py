@@ -37,6 +37,7 @@ PRECISIONS = {
     "bfloat16": torch.bfloat16,
     "float16": torch.float16,
 }
+CPU = torch.device("cpu")
 NOT_IDENTICAL = "not bit-identical on this device"
 
 
@@ -145,7 +146,7 @@ def threads(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def fingerprint(threads: int, processes: int, where: torch.device = torch.device("cpu")) -> dict[str, Any]:
+def fingerprint(threads: int, processes: int, where: torch.device = CPU) -> dict[str, Any]:
     """Return what the exact bits of a result depend on, besides config and versions."""
     capability, mkldnn = torch.backends.cpu.get_cpu_capability(), torch.backends.mkldnn.enabled
     found = {"threads": threads, "processes": processes, "device": describe(where)}

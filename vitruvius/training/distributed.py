@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, distributed
@@ -25,6 +25,7 @@ from vitruvius.training import liveness
 
 T = TypeVar("T")
 LOCAL = "127.0.0.1"
+ALONE = "--workers 1 trains in one process"
 OWN_GROUP = "VITRUVIUS_GROUP"
 """The environment variable that tells a process of `start` its port, rank and number of processes."""
 
@@ -34,7 +35,7 @@ def init() -> Iterator[None]:
     """Join the process group for which this process was started, if any, and leave it at the end."""
     if OWN_GROUP in os.environ:
         port, rank, processes = map(int, os.environ[OWN_GROUP].split())
-        store = distributed.TCPStore(LOCAL, port, is_master=False)
+        store = distributed.TCPStore(LOCAL, port, is_master=False)  # type: ignore[attr-defined]
         store.set(_ready(rank), "")
         with group(store, rank, processes):
             yield
@@ -60,8 +61,13 @@ def start(processes: int, command: Sequence[str]) -> Iterator[None]:
     if processes == 1 or world_size() > 1:
         yield
         return
-    store = distributed.TCPStore(LOCAL, 0, is_master=True, wait_for_workers=False)
-    with TemporaryDirectory() as folder:
+    try:
+        store = distributed.TCPStore(  # type: ignore[attr-defined]
+            LOCAL, 0, is_master=True, wait_for_workers=False
+        )
+    except RuntimeError as error:
+        raise UserError(f"processes cannot talk to one another here: {error}; {ALONE}") from error
+    with TemporaryDirectory() as folder, _loopback():
         workers = [
             _worker(command, f"{store.port} {rank} {processes}", Path(folder) / str(rank))
             for rank in range(1, processes)
@@ -70,11 +76,25 @@ def start(processes: int, command: Sequence[str]) -> Iterator[None]:
             _wait_until_ready(store, workers)
             with group(store, 0, processes):
                 yield
-        except WorkFailed as error:
-            raise WorkFailed("; ".join([str(error), *_last_words(workers)])) from error
+        except liveness.ProcessLost as error:
+            raise liveness.ProcessLost("; ".join([str(error), *_last_words(workers)])) from error
         finally:
             for worker in workers:
                 _end(worker.process)
+
+
+@contextmanager
+def _loopback() -> Iterator[None]:
+    """Let gloo listen on this machine only: it would listen where the name of the machine points to."""
+    name = "GLOO_SOCKET_IFNAME"
+    if sys.platform != "linux" or name in os.environ:
+        yield
+        return
+    os.environ[name] = "lo"
+    try:
+        yield
+    finally:
+        del os.environ[name]
 
 
 class Worker(NamedTuple):
@@ -98,12 +118,13 @@ def _worker(command: Sequence[str], group: str, messages: Path) -> Worker:
     return Worker(process, messages)
 
 
-def _wait_until_ready(store: "distributed.Store", workers: Sequence[Worker]) -> None:
+def _wait_until_ready(store: Any, workers: Sequence[Worker]) -> None:
     """Wait until every worker has started; a group would wait for one that has died for half an hour."""
     for rank, worker in enumerate(workers, 1):
         while not store.check([_ready(rank)]):
             if worker.process.poll() is not None:
-                raise WorkFailed(f"process {rank} of this training could not start")
+                why = "; ".join(_last_words(workers))
+                raise UserError(f"process {rank} of this training could not start: {why}; {ALONE}")
             time.sleep(0.05)
 
 
@@ -132,7 +153,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 @contextmanager
-def group(store: "distributed.Store | None" = None, rank: int = -1, world_size: int = -1) -> Iterator[None]:
+def group(store: Any = None, rank: int = -1, world_size: int = -1) -> Iterator[None]:
     """Form the process group, found by the environment unless a store is given; watch its processes."""
     try:
         distributed.init_process_group(backends(), store=store, rank=rank, world_size=world_size)
@@ -179,7 +200,7 @@ def reduce_gradients(parameters: Sequence[Tensor], numbers: Tensor) -> Tensor:
     gradients = [parameter.grad.flatten() for parameter in trained if parameter.grad is not None]
     flat = torch.cat([*gradients, numbers.to(gradients[0].dtype)])
     all_reduce_sum(flat)
-    *parts, summed = flat.split([*(len(gradient) for gradient in gradients), len(numbers)])
+    *parts, summed = torch.split(flat, [*(len(gradient) for gradient in gradients), len(numbers)])
     for parameter, part in zip(trained, parts, strict=True):
         parameter.grad = part.view_as(parameter)
     return summed
@@ -219,4 +240,4 @@ def _collective(work: Callable[[], T]) -> T:
     try:
         return work()
     except RuntimeError as error:
-        raise WorkFailed(liveness.message(liveness.lost(), world_size())) from error
+        raise liveness.ProcessLost(liveness.message(liveness.lost(), world_size())) from error

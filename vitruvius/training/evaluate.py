@@ -6,15 +6,23 @@ score again without another look at the test images.
 Shapes: B batch, K classes.
 """
 
+from collections.abc import Sequence
+
 import torch
+from torch import nn
 from torch.nn.functional import cross_entropy
 
 from vitruvius.core import files
 from vitruvius.core.runs import RunFolder
 from vitruvius.datasets import Dataset
-from vitruvius.training.batches import batches_of
-from vitruvius.training.loop import Job, autocast
-from vitruvius.training.results import Reading, Readings, Result, TestScore
+from vitruvius.training.batches import Batches, batches_of
+from vitruvius.training.loop import EVALUATION_BATCH, Job, autocast
+from vitruvius.training.results import Mistake, Reading, Readings, Result, TestScore
+
+TOP5_FROM = 10
+"""With more classes than this it is counted how often the right one is among the first five."""
+MISTAKES = 8
+"""Mistakes that are kept, the most confident first."""
 
 
 def read_test(folder: RunFolder, job: Job, data: Dataset) -> Readings:
@@ -33,22 +41,45 @@ def read_test(folder: RunFolder, job: Job, data: Dataset) -> Readings:
 
 
 def measure(job: Job, data: Dataset) -> TestScore:
-    """Return cross-entropy, accuracy and confusion matrix of a model on the test images."""
+    """Return the score of a model on the test images."""
     images = batches_of(data, data.test, dtype=job.train.dtype, device=job.train.device)
-    classes, loss = len(data.classes), 0.0
+    with autocast(job):
+        return score(job.model, images, data.classes, job.evaluation_batch)
+
+
+def score(model: nn.Module, images: Batches, names: Sequence[str], size: int = EVALUATION_BATCH) -> TestScore:
+    """Return cross-entropy, accuracy, confusion matrix and the most confident mistakes of a model."""
+    classes, loss, among_five = len(names), 0.0, 0
     counts_KK = torch.zeros(classes, classes, dtype=torch.long)
-    job.model.eval()
-    with torch.no_grad(), autocast(job):
-        for sample_B in torch.split(torch.arange(len(images)), job.evaluation_batch):
+    wrong: list[tuple[float, int, int, int]] = []  # probability, index, true and predicted class
+    model.eval()
+    with torch.no_grad():
+        for sample_B in torch.split(torch.arange(len(images)), size):
             batch = images.batch(sample_B)
-            scores_BK = job.model(batch.x)[:, :classes]
+            scores_BK = model(batch.x)[:, :classes]
             assert batch.y is not None
             loss += float(cross_entropy(scores_BK, batch.y, reduction="sum"))
-            pairs_B = (batch.y * classes + scores_BK.argmax(1)).cpu()
+            said_B = scores_BK.argmax(1)
+            pairs_B = (batch.y * classes + said_B).cpu()
             counts_KK += torch.bincount(pairs_B, minlength=classes**2).view(classes, classes)
-    accuracy = counts_KK.diagonal().sum().item() / len(images)
-    confusion = tuple(map(tuple, counts_KK.tolist()))
-    return TestScore(loss=loss / len(images), accuracy=accuracy, confusion=confusion)
+            if classes > TOP5_FROM:
+                among_five += int((scores_BK.topk(5).indices == batch.y[:, None]).any(1).sum())
+            chance_B = scores_BK.softmax(1).amax(1)
+            for row in (said_B != batch.y).nonzero()[:, 0].tolist():
+                found = float(chance_B[row]), int(sample_B[row]), int(batch.y[row]), int(said_B[row])
+                wrong.append(found)
+            wrong = sorted(wrong, key=lambda one: (-one[0], one[1]))[:MISTAKES]
+    mistakes = (
+        Mistake(index=index, true=names[true], predicted=names[said], probability=chance)
+        for chance, index, true, said in wrong
+    )
+    return TestScore(
+        loss=loss / len(images),
+        accuracy=counts_KK.diagonal().sum().item() / len(images),
+        confusion=tuple(map(tuple, counts_KK.tolist())),
+        top5=among_five / len(images) if classes > TOP5_FROM else None,
+        wrong=tuple(mistakes),
+    )
 
 
 def _readings(folder: RunFolder) -> Readings:

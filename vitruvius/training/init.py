@@ -42,9 +42,7 @@ class Origin(NamedTuple):
 def read(source: str) -> Origin:
     """Read the weights of a run, verified by checksum, or of a .safetensors file."""
     path = _weight_file(source)
-    about: dict[str, Any] = {}
-    if path.name == "model.safetensors" and (path.parent / "model.json").is_file():
-        about = files.read_json(runs.verify(path.parent, "model.json"))
+    about = _saved(path)
     arch = Arch(**about["arch"]) if "arch" in about else None
     if (folder := public_configs.find(source)) is not None:
         arch = Arch(**public_configs.read(folder).fields)
@@ -86,8 +84,7 @@ def notes(settings: ClassifierSettings, data: Dataset, arch: Arch) -> Iterator[N
         yield Note(text=f"--init {origin.name}: its head is kept, but was trained for {named}", warning=True)
     for text in layouts.adapt(origin.weights, arch).notes:
         yield Note(text=f"--init {origin.name}: {text}")
-    folder = public_configs.find(settings.init)
-    if folder is not None and public_configs.read(folder).mean:
+    if data.mean and _has_other_pixels(settings.init, data):
         text = "mean and standard deviation of the pixels are those of the checkpoint"
         yield Note(text=f"--init {origin.name}: {text}")
     for field in TOLD if origin.arch else ():
@@ -101,13 +98,35 @@ def notes(settings: ClassifierSettings, data: Dataset, arch: Arch) -> Iterator[N
 
 def normalised_like(data: Dataset, source: str) -> Dataset:
     """Return the data with the mean and the standard deviation that a checkpoint's folder names, if any."""
-    folder = public_configs.find(source)
-    mean, std = public_configs.read(folder)[-2:] if folder is not None and data.mean else ((), ())
+    mean, std = normalisation(source) if data.mean else ((), ())
     if not mean:
         return data
     if len(mean) != len(data.mean):
         raise UserError(f"--init {source}: it takes {len(mean)} channels, {data.name} has {len(data.mean)}")
     return replace(data, mean=mean, std=std)
+
+
+def normalisation(source: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return mean and standard deviation of the pixels of a run or folder; empty if it does not say."""
+    folder = public_configs.find(source)
+    if folder is not None:
+        return public_configs.read(folder)[-2:]
+    about = _saved(_weight_file(source))
+    return tuple(about.get("mean", ())), tuple(about.get("std", ()))
+
+
+def _has_other_pixels(source: str, data: Dataset) -> bool:
+    """Whether a checkpoint brings a normalisation of its own: that of other data, or of another library."""
+    if public_configs.find(source) is not None:
+        return bool(normalisation(source)[0])
+    return _saved(_weight_file(source)).get("data", data.name) != data.name
+
+
+def _saved(weights: Path) -> dict[str, Any]:
+    """Return what the model.json beside the weights of a run says; empty if there is none."""
+    if weights.name != "model.safetensors" or not (weights.parent / "model.json").is_file():
+        return {}
+    return files.read_object(runs.verify(weights.parent, "model.json"))
 
 
 def _weight_file(source: str) -> Path:
@@ -159,7 +178,8 @@ def _training_images(
     is_ours = all(getattr(settings, field) == value for field, value in split.items())
     if not data.sha256 or environment.get("data_sha256") != data.sha256 or is_ours:
         return set()
-    theirs = DataChoice(data=settings.data, data_dir=settings.data_dir, **split).load()
+    same = {"data_dir": settings.data_dir, "fit": settings.fit, "skip_bad": settings.skip_bad}
+    theirs = DataChoice(data=settings.data, **same, **split).load()
     if torch.equal(theirs.test.x, data.test.x):
         return set()
     return {_digest(image) for image in theirs.train.x}

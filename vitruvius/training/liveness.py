@@ -26,6 +26,11 @@ LEAVING = b"\xff" * RANK_BYTES
 """What a process sends that leaves because its work is done, in place of the rank that was lost."""
 TOKEN_BYTES = 16
 
+
+class ProcessLost(WorkFailed):
+    """Another process of the training has died."""
+
+
 _lost: list[int] = []  # the rank that was lost first, if any
 _noticed = threading.Event()
 

@@ -25,6 +25,7 @@ from vitruvius.core.records import Note, Progress, Record
 from vitruvius.core.signals import StopRequest
 from vitruvius.objectives import Batch, Loss
 from vitruvius.training import distributed, seeds
+from vitruvius.training.average import Average
 from vitruvius.training.batches import Batches
 from vitruvius.training.recipe import Recipe
 from vitruvius.training.results import Epoch, Paused, Timing
@@ -85,6 +86,8 @@ class Job:
     save: Callable[["Job"], None] = lambda job: None
     keep_best: Callable[["Job"], None] = lambda job: None
     stop: StopRequest = field(default_factory=StopRequest)
+    average: Average | None = None  # of the weights; if there is one, it is evaluated and kept
+    patience: int = 0  # epochs without a better one after which the training ends; 0: never
     pause_at: int | None = None  # pause after so many steps in all, with the state saved
     started: float = field(default_factory=lambda: time.perf_counter())  # when the time limit began
     evaluation_batch: int = EVALUATION_BATCH
@@ -99,8 +102,14 @@ class Job:
 
     @property
     def is_finished(self) -> bool:
-        """Whether the last step is taken and its epoch evaluated."""
-        return self.cursor.step >= self.recipe.total_steps(len(self.train)) and not self.cursor.position
+        """Whether the last step is taken and its epoch evaluated, or the patience is at its end."""
+        is_last = self.cursor.step >= self.recipe.total_steps(len(self.train))
+        return (is_last or self.is_out_of_patience) and not self.cursor.position
+
+    @property
+    def is_out_of_patience(self) -> bool:
+        """Whether no epoch was better than the best for as long as one waits for it."""
+        return self.patience > 0 and self.cursor.epoch - self.cursor.best_epoch >= self.patience
 
     @property
     def is_paused(self) -> bool:
@@ -120,7 +129,7 @@ def run(job: Job) -> Iterator[Record]:
             return
         if job.is_paused:
             break
-        _read(job)
+        read_numbers(job)
         seconds = max(time.perf_counter() - epoch_started, 1e-9)
         speed = (cursor.position - first) / seconds
         yield _close_epoch(job, Timing(seconds=seconds, images_per_second=speed))
@@ -129,14 +138,22 @@ def run(job: Job) -> Iterator[Record]:
             yield _out_of_time(cursor)
             return
     if job.is_paused and len(job.validation):
-        val_loss, val_accuracy = evaluate(job, job.validation)
+        val_loss, val_accuracy = _validate(job)
         yield Paused(step=cursor.step, val_loss=val_loss, val_accuracy=val_accuracy)
+    elif job.is_out_of_patience:
+        found = f"no epoch after epoch {cursor.best_epoch} was better on the validation images"
+        yield Note(text=f"stopped early after {cursor.epoch} epochs (--patience {job.patience}): {found}")
+
+
+def kept_weights(job: Job) -> dict[str, Tensor]:
+    """Return the weights that are the model: the average of all steps if there is one, else the last."""
+    return job.model.state_dict() if job.average is None else job.average.weights
 
 
 def _rest_of_epoch(job: Job, started: float) -> Generator[Record, None, bool]:
     """Take steps to the end of the epoch, to a pause or to the time limit; return whether time is over."""
     recipe, cursor, order = job.recipe, job.cursor, job.train.order(job.cursor.epoch)
-    total = recipe.total_steps(len(order))
+    total = recipe.total_steps(len(job.train))
     label = f"epoch {cursor.epoch + 1}/{math.ceil(total / math.ceil(len(order) / recipe.batch))}"
     for begin in range(cursor.position, len(order), recipe.batch):
         if cursor.step == total:
@@ -164,14 +181,14 @@ def step(job: Job, sample_B: Tensor) -> None:
     recipe, cursor = job.recipe, job.cursor
     rate = recipe.rate(cursor.step + 1, len(job.train))
     for group in job.optimiser.param_groups:
-        group["lr"] = rate
+        group["lr"] = rate * group.get("lr_factor", 1.0)  # layers may learn more slowly than the head
     numbers = _backward(job, sample_B)
     if job.scaler is not None:
         job.scaler.unscale_(job.optimiser)
     norm = _clip(job.parameters, recipe.clip)
     job.taken.append(Taken(cursor.step + 1, len(sample_B), numbers, norm))
     if job.train.device.type == "cpu" or (cursor.step + 1) % READ_EVERY == 0:
-        _read(job)
+        read_numbers(job)
     if job.scaler is None:
         job.optimiser.step()
     else:  # leaves a step out whose gradients overflowed, and scales the next loss less
@@ -179,6 +196,8 @@ def step(job: Job, sample_B: Tensor) -> None:
         job.scaler.update()
     job.optimiser.zero_grad(set_to_none=True)
     cursor.step += 1
+    if job.average is not None:
+        job.average.update(job.model, cursor.step)
     cursor.position += len(sample_B)
 
 
@@ -204,6 +223,12 @@ def evaluate(job: Job, batches: Batches) -> tuple[float, float | None]:
         total = torch.tensor([loss, correct], dtype=torch.float64)
         loss, correct = distributed.all_reduce_sum(total).tolist()
     return loss / len(batches), None if batches.y is None else correct / len(batches)
+
+
+def _validate(job: Job) -> tuple[float, float | None]:
+    """Evaluate the weights that would be kept on the validation samples."""
+    with nullcontext() if job.average is None else job.average.applied(job.model):
+        return evaluate(job, job.validation)
 
 
 def _backward(job: Job, sample_B: Tensor) -> Tensor:
@@ -242,11 +267,11 @@ def _numbers(found: Loss, share: float = 1.0) -> Tensor:
     """Return a part's share of the loss, and its correct count, as a vector on their device."""
     wide = torch.float32 if found.value.device.type == "mps" else torch.float64
     loss = found.value.detach().to(wide) * share
-    counted = found.correct is not None and share > 0
-    return torch.stack([loss, found.correct.to(wide) if counted else torch.zeros_like(loss)])
+    correct = torch.zeros_like(loss) if found.correct is None or not share else found.correct.to(wide)
+    return torch.stack([loss, correct])
 
 
-def _read(job: Job) -> None:
+def read_numbers(job: Job) -> None:
     """Add the numbers of the steps taken to the cursor, with one wait for the device; stop if one is NaN."""
     taken, cursor = job.taken, job.cursor
     if not taken:
@@ -287,7 +312,7 @@ def _out_of_time(cursor: Cursor) -> Note:
 
 def _save(job: Job) -> None:
     """Save the state, unless a number that is read now shows that it is no good."""
-    _read(job)
+    read_numbers(job)
     job.save(job)
 
 
@@ -313,7 +338,7 @@ def _close_epoch(job: Job, timing: Timing) -> Epoch:
     cursor, seen = job.cursor, max(1, job.cursor.position)
     val_loss, val_accuracy = None, None
     if len(job.validation):
-        val_loss, val_accuracy = evaluate(job, job.validation)
+        val_loss, val_accuracy = _validate(job)
     steps = max(1, math.ceil(seen / job.recipe.batch))
     record = Epoch(
         epoch=cursor.epoch + 1,

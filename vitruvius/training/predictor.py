@@ -32,6 +32,7 @@ class Predictor(NamedTuple):
     classes: tuple[str, ...]
     mean: Tensor  # (C, 1, 1) of the training pixels in 0..1
     std: Tensor
+    fit: datasets.Fit = "squash"  # how pictures become squares
 
 
 class SavedViT(Strict):
@@ -42,6 +43,7 @@ class SavedViT(Strict):
     classes: tuple[str, ...] = ()
     mean: tuple[float, ...]
     std: tuple[float, ...]
+    fit: datasets.Fit = "squash"
 
     @model_validator(mode="after")
     def _one_scale_per_channel(self) -> Self:
@@ -57,7 +59,7 @@ def load(folder: Path) -> Predictor:
     net = ViT(about.arch)
     path = runs.verify(folder, "model.safetensors")
     layouts.fill(net, layouts.read(path), str(path))
-    return Predictor(net.eval(), about.classes, *scale_tensors(about.mean, about.std))
+    return Predictor(net.eval(), about.classes, *scale_tensors(about.mean, about.std), about.fit)
 
 
 def scale_tensors(mean: Sequence[float], std: Sequence[float]) -> tuple[Tensor, Tensor]:
@@ -66,10 +68,10 @@ def scale_tensors(mean: Sequence[float], std: Sequence[float]) -> tuple[Tensor, 
 
 
 def read_picture(name: str, model: Predictor) -> Tensor:
-    """Read a PNG or JPEG file as (C, H, W) in 0..1, with the size and channels of the network."""
+    """Read a picture file as (C, H, W) in 0..1, with the size and channels of the network."""
     arch = model.net.arch
     try:
-        pixels_CHW = torch.from_numpy(datasets.read_image(Path(name), arch.image).copy()) / 255
+        pixels_CHW = torch.from_numpy(datasets.read_image(Path(name), arch.image, model.fit).copy()) / 255
     except UserError as error:
         raise UserError(f"{name}: {error}") from error
     if len(pixels_CHW) == arch.channels:

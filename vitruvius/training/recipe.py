@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from vitruvius.arch import public_configs
+from vitruvius.arch import public_configs, tables
 from vitruvius.arch.choice import ArchChoice
 from vitruvius.core.config import Names, Part
 from vitruvius.datasets import DataChoice
@@ -25,6 +25,8 @@ BatchSize = Annotated[int, Field(ge=1, le=2**20)]
 LearningRate = Annotated[float, Field(gt=0, le=100)]
 Steps = Annotated[int, Field(ge=0)]
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
+Shift = Annotated[int | float, Field(ge=0, le=64)]
+"""A fraction of the side below 1, whole pixels from 1 on."""
 FALLING = 1 / 5
 """The share of the steps over which a trapezoid falls."""
 
@@ -91,17 +93,56 @@ class Augment(Part):
     """What may happen at random to a training image."""
 
     group: ClassVar[str] = "augmentation"
-    shift: Annotated[int, Field(ge=0, le=64)] = 0
-    """Random shifts of up to so many pixels in each direction, zeros moving in."""
+    shift: Shift = 0
+    """Random shifts in each direction, zeros moving in: a fraction of the side, or pixels from 1 on."""
     crop: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Random square crops of 1 - crop to 1 of the side, scaled back."""
     flip: bool = False
     """Random left-right flips."""
+    randaugment: Annotated[float, Field(ge=0, le=10)] = 0.0
+    """Two random operations (rotate, shear, colour, contrast, ...) of this magnitude; 0 = none."""
+    erase: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Probability with which a random box of an image is replaced by noise."""
 
     @property
     def augments(self) -> bool:
         """Whether any image is changed at all."""
-        return bool(self.shift or self.crop or self.flip)
+        return bool(self.shift or self.crop or self.flip or self.randaugment or self.erase)
+
+    def on(self, side: int) -> "Augment":
+        """Return the augmentation of images of this side, its shift in whole pixels.
+
+        >>> [Augment(shift=0.08).on(side).shift for side in (8, 28, 64)], Augment(shift=3).on(8).shift
+        ([0, 2, 5], 3)
+        """
+        shift = math.floor(self.shift * side) if self.shift < 1 else math.floor(self.shift)
+        chosen = {name: getattr(self, name) for name in Augment.model_fields}
+        return Augment(**{**chosen, "shift": shift})
+
+
+class Mixing(Part):
+    """How training images are mixed with one another."""
+
+    group: ClassVar[str] = "augmentation"
+    mixup: Annotated[float, Field(ge=0, le=10)] = 0.0
+    """Blend images and labels in a share drawn from Beta(X, X); 0 = never."""
+    cutmix: Annotated[float, Field(ge=0, le=10)] = 0.0
+    """Paste a box of another image, its share drawn from Beta(X, X); with --mixup a coin decides."""
+
+    @property
+    def mixes(self) -> bool:
+        """Whether any images are mixed."""
+        return bool(self.mixup or self.cutmix)
+
+
+class Sampling(Part):
+    """Which training samples an epoch consists of."""
+
+    group: ClassVar[str] = "augmentation"
+    repeat: Annotated[int, Field(ge=1, le=64)] = 1
+    """Copies of an image in a batch, each augmented differently; an epoch then sees fewer images."""
+    balance: Literal["none", "weights", "sampling"] = "none"
+    """Classes of unequal size: weights in the loss, or each class drawn equally often."""
 
 
 class Threads(Part):
@@ -135,18 +176,53 @@ class Execution(Compute):
     a small network gains by it (docs/gpu.md), else one."""
 
 
-class ClassifierSettings(DataChoice, ArchChoice, Recipe, Augment, Execution):
+class Regularisation(Part):
+    """What keeps a classifier from learning its training images by heart."""
+
+    group: ClassVar[str] = "recipe"
+    label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """Fraction of each label that is spread evenly over all classes."""
+    drop_path: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """Probability with which a sample skips a half of the last layer; less in the layers before it."""
+    ema: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """Decay of the moving average of the weights, which then is evaluated and kept; 0 = none."""
+    patience: Annotated[int, Field(ge=0)] = 0
+    """End when the validation accuracy has not risen for so many epochs; 0 = never."""
+
+
+class Teaching(Part):
+    """The run whose predictions a classifier learns beside the labels."""
+
+    group: ClassVar[str] = "recipe"
+    teacher: str | None = None
+    """Learn from the predictions of this run too (knowledge distillation)."""
+    teacher_share: Annotated[float, Field(ge=0, le=1)] = 0.5
+    """Share of the loss that the teacher's predictions have; the labels have the rest."""
+    temperature: Annotated[float, Field(gt=0, le=100)] = 2.0
+    """By what the scores of teacher and network are divided before they are compared."""
+
+
+class ClassifierSettings(
+    DataChoice, ArchChoice, Recipe, Regularisation, Teaching, Augment, Mixing, Sampling, Execution
+):
     """Everything that training a classifier needs to know."""
 
     group: ClassVar[str] = "recipe"
-    shift: Annotated[int, Field(ge=0, le=64)] = 2
+    recipe: Literal["plain", "small-data", "deit", "finetune", "auto"] | None = None
+    """Settings that belong together (docs/recipes.md), which single options override; default: auto for
+    folders of images, plain for the built-in data sets."""
+    lr: LearningRate | Literal["auto"] = 1e-3  # type: ignore[assignment]
+    """Peak learning rate; auto: found by a range test of 100 steps."""
+    shift: Shift = 0.08
+    layer_decay: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """Learning rate of each layer over that of the layer above it."""
+    freeze: Annotated[int, Field(ge=0)] = 0
+    """Keep the weights of the embedding and of so many layers as they are."""
     steps: Annotated[int, Field(ge=1)] | None = None
     """Optimiser steps of the whole training, for short ones; default: those of --epochs."""
-    label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    """Fraction of each label that is spread evenly over all classes."""
     init: str | None = None
-    """Start from the weights of this run, .safetensors file or folder of transformers or timm; the folder's
-    network is taken unless --arch names one. Masked pretraining trains the patches and not the class token:
+    """Start from the weights of this run, .safetensors file or folder of transformers or timm; its network
+    is taken unless --arch names one. Masked pretraining trains the patches and not the class token:
     after it, --set pooling=mean may help."""
 
     def total_steps(self, samples: int) -> int:
@@ -155,15 +231,16 @@ class ClassifierSettings(DataChoice, ArchChoice, Recipe, Augment, Execution):
 
     @classmethod
     def read_older(cls, recorded: Mapping[str, Any]) -> dict[str, Any]:
-        """Versions that did not record the number of processes used one."""
-        return {"workers": 1, **super().read_older(recorded)}
+        """Versions that did not record the number of processes used one, and knew no recipes."""
+        return {"workers": 1, "recipe": "plain", **super().read_older(recorded)}
 
     @model_validator(mode="before")
     @classmethod
     def _network_of_the_checkpoint(cls, given: Any) -> Any:
-        """Take the network from the folder that `init` names, if it describes one and `arch` is left out."""
+        """Take the network from the run or folder that `init` names, if it describes one; not over `arch`."""
         if isinstance(given, dict) and given.get("init") and "arch" not in given:
-            folder = public_configs.find(str(given["init"]))
+            source = str(given["init"])
+            folder = public_configs.find(source) or tables.run_folder(source)
             return given if folder is None else {**given, "arch": str(folder)}
         return given
 

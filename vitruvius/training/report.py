@@ -1,43 +1,120 @@
-"""The report of a training: curves, confusion matrix, tables, model card; pictures of a model's attention."""
+"""The report of a training: verdict, curves, confusion, mistakes, tables, card; pictures of attention."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
+from vitruvius.arch.arch import Arch
 from vitruvius.core import files
-from vitruvius.core.blocks import Block, Heatmap, Lines, Panels, Pictures, Series, Table, Text
+from vitruvius.core.blocks import Block, Figure, Lines, Panels, Pictures, Series, Table, Text
 from vitruvius.core.config import Strict
 from vitruvius.core.runs import RunFolder
 from vitruvius.datasets import Dataset
 from vitruvius.render import figures, page, text
-from vitruvius.training import results
+from vitruvius.training import card, results
+from vitruvius.training.mistakes import Shown
 from vitruvius.training.recipe import ClassifierSettings
-from vitruvius.training.results import Epoch, Result, TestScore
+from vitruvius.training.results import Epoch, Evaluation, RangeTest, Result, TestScore
 
 Grid = Sequence[Sequence[float]]
 Pixel = tuple[float, ...]  # red, green and blue in 0..1
 
 
-def write(
-    folder: RunFolder, settings: ClassifierSettings, data: Dataset, result: Result, test: TestScore | None
-) -> None:
-    """Write report.html, the model card README.md and, if there is something to draw, the two pictures."""
-    epochs = results.epochs(folder.records())
-    drawn: dict[str, Panels | Heatmap | None] = {
+class Trained(NamedTuple):
+    """What a training leaves: its settings, data, network, result and, if it was tested, its score."""
+
+    settings: ClassifierSettings
+    data: Dataset
+    arch: Arch
+    result: Result
+    test: TestScore | None
+    wrong: Sequence[Shown] = ()
+    """The most confident mistakes among the test images."""
+
+
+def write(folder: RunFolder, run: Trained) -> None:
+    """Write report.html, the model card README.md and, if there is something to draw, the pictures."""
+    epochs, test, data = results.epochs(folder.records()), run.test, run.data
+    drawn = {
         "curves.png": curves(epochs) if epochs else None,
-        "confusion.png": confusion(data.classes, test.confusion) if test else None,
+        "confusion.png": card.confusion(data.classes, test.confusion) if test else None,
+        "mistakes.png": mistakes(run.wrong) if run.wrong else None,
     }
+    _write_pictures(folder, drawn)
+    known = {name: figure for name, figure in drawn.items() if figure}
+    answer = answers(run)
+    blocks = [*answer, *known.values(), *details(run)]
+    files.write(folder.path("report.html"), page.page(f"{run.settings.arch} on {data.name}", blocks))
+    about = [*model_card(run.settings.arch, data.source, run.result), *answer, *known.values(), *details(run)]
+    files.write(folder.path("README.md"), text.markdown(about, tuple(known)))
+
+
+def write_evaluation(
+    folder: RunFolder, found: Evaluation, score: TestScore, arch: Arch, wrong: Sequence[Shown]
+) -> None:
+    """Write report.html and the pictures of a network on other data."""
+    names = [one.name for one in found.classes]
+    drawn = {
+        "confusion.png": card.confusion(names, score.confusion, "Images"),
+        "mistakes.png": mistakes(wrong) if wrong else None,
+    }
+    _write_pictures(folder, drawn)
+    told = [Text(text=note) for note in found.notes]
+    figures_shown = [figure for figure in drawn.values() if figure]
+    blocks = [Text(text=found.verdict, style="title"), *told, *card.top5(score), *figures_shown]
+    blocks += [card.class_table(names, score), card.network(arch)]
+    files.write(folder.path("report.html"), page.page(f"{found.model} on {found.data}", blocks))
+
+
+def answers(run: Trained) -> list[Block]:
+    """Say first how good the network is, against what, and how often the test images were read."""
+    result, test = run.result, run.test
+    said = card.verdict(test, "test images") if test else "Not tested"
+    found: list[Block] = [Text(text=said, style="title")]
+    if result.against_baselines:
+        found.append(Text(text=f"The network is {result.against_baselines}."))
+    found.append(Text(text=result.about_test))
+    found += card.top5(test) if test else []
+    for finding in result.findings:
+        found += [Text(text="A finding of the doctor", style="title"), *finding.view()]
+    return found
+
+
+def details(run: Trained) -> list[Block]:
+    """Show classes, network, input and output, how to use it, and every number and setting."""
+    data, settings = run.data, run.settings
+    return [
+        *([card.class_table(data.classes, run.test)] if run.test else []),
+        card.network(run.arch),
+        *card.preprocessing(run.arch, data.mean, data.std, data.classes),
+        *card.use(run.result.run),
+        *facts(run.result, settings),
+    ]
+
+
+def _write_pictures(folder: RunFolder, drawn: Mapping[str, Figure | None]) -> None:
     for name, figure in drawn.items():
         if figure is None:  # a picture of an earlier end would show other weights
             folder.path(name).unlink(missing_ok=True)
         else:
             figures.write_png(figure, folder.path(name))
-    tables = facts(result, settings)
-    said = [block for finding in result.findings for block in finding.view()]
-    doctor = [Text(text="Findings of the doctor", style="title"), *said] if said else []
-    blocks = [*tables, *doctor, *(figure for figure in drawn.values() if figure)]
-    files.write(folder.path("report.html"), page.page(f"{settings.arch} on {data.name}", blocks))
-    files.write(folder.path("README.md"), text.markdown(card(settings.arch, data.source, result, tables)))
+
+
+def write_range_test(folder: RunFolder, test: RangeTest) -> None:
+    """Write lr_range.png and lr_range.json: the losses at rising learning rates, and the rate chosen."""
+    files.write_json(folder.path("lr_range.json"), test.model_dump(mode="json"))
+    figures.write_png(range_test(test), folder.path("lr_range.png"))
+
+
+def range_test(test: RangeTest) -> Lines:
+    """Plot the loss against the learning rate, and the rate that was chosen."""
+    found = (
+        Series(name="loss", x=test.rates, y=test.losses),
+        Series(name="smoothed", x=test.rates, y=tuple(test.smoothed)),
+        Series(name=f"chosen: {test.chosen:g}", x=(test.chosen,) * 2, y=(min(test.losses), max(test.losses))),
+    )
+    labels = {"x_label": "learning rate", "y_label": "mean cross-entropy of a batch"}
+    return Lines(title="Range test of the learning rate", series=found, **labels, log_x=True)
 
 
 def curves(epochs: Sequence[Epoch]) -> Panels:
@@ -47,26 +124,32 @@ def curves(epochs: Sequence[Epoch]) -> Panels:
     return Panels(title="Training", figures=(loss, accuracy))
 
 
-def confusion(classes: Sequence[str], counts: Sequence[Sequence[int]]) -> Heatmap:
-    """Plot how often test images of each class are classified as which, in percent of the true class."""
-    rows = [[100 * count / max(1, sum(row)) for count in row] for row in counts]
-    values, names = tuple(tuple(round(value, 1) for value in row) for row in rows), tuple(classes)
-    title = "Test images by true and predicted class, in % of the true class"
-    labels = {"x_label": "predicted", "y_label": "true"}
-    return Heatmap(title=title, values=values, rows=names, columns=names, **labels)
+def mistakes(wrong: Sequence[Shown]) -> Pictures:
+    """Show the most confident mistakes, and below each the same image under what the network attends to."""
+    names, plain, heated = [], [], []
+    for mistake, image, heat in wrong:
+        pixels = _colours(image)
+        names.append(f"{mistake.true}\nsaid: {mistake.predicted}\n{mistake.probability:.0%}")
+        plain.append(pixels)
+        heated.append(_heated(pixels, heat))
+    return Pictures(
+        title="The most confident mistakes: the class, and what the network says with which probability",
+        rows=("image", "attention"),
+        columns=tuple(names),
+        pixels=(tuple(plain), tuple(heated)),
+    )
 
 
 def facts(result: Result, settings: ClassifierSettings) -> list[Block]:
-    """Return the result, how the test images were used, and all settings."""
-    fields = result.model_dump(mode="json", exclude={"findings"})
+    """Return every number of the result, and all settings."""
+    fields = result.model_dump(mode="json", exclude={"findings", "baselines", "against_baselines"})
     known = {key: value for key, value in fields.items() if "accuracy" in key and value is not None}
     fields |= {key: f"{value:.2%}" for key, value in known.items()}
-    tested, chosen = fields["test_accuracy"], settings.model_dump(mode="json")
+    chosen = settings.model_dump(mode="json")
     if result.warmup_steps is not None and result.warmup_steps < settings.warmup:
         chosen["warmup"] = f"{result.warmup_steps} (of {settings.warmup}, which did not fit)"
     return [
-        Text(text=f"Test accuracy {tested}" if tested else "Not tested", style="title"),
-        Text(text=result.about_test),
+        Text(text="Result", style="title"),
         keys_and_values("result", fields),
         Text(text="Recipe", style="title"),
         keys_and_values("setting", chosen),
@@ -87,8 +170,8 @@ def keys_and_values(title: str, fields: Mapping[str, Any]) -> Table:
     return Table(columns=(title, ""), rows=tuple(cells.items()))
 
 
-def card(arch: str, source: str, result: Result, tables: Iterable[Block]) -> list[Block]:
-    """Return the model card: the weights, their training data, how good they are, how to use them."""
+def model_card(arch: str, source: str, result: Result) -> list[Block]:
+    """Return the head of the model card: what the weights are, and what they were trained on."""
     trained = (
         f"Trained by `vitruvius train` on {source or 'the data named below'}. The weights (model.safetensors)"
         f" are {result.about_weights}."
@@ -96,9 +179,6 @@ def card(arch: str, source: str, result: Result, tables: Iterable[Block]) -> lis
     return [
         Text(text=f"A Vision Transformer ({arch}) for image classification", style="title"),
         Text(text=trained),
-        *tables,
-        Text(text="Use", style="title"),
-        Text(text="`vitruvius predict RUN IMAGE...` classifies images; `--overlay` shows where it looks."),
     ]
 
 
@@ -110,13 +190,32 @@ def _lines(title: str, label: str, epochs: Sequence[Epoch], field: str, scale: i
         known = {epoch: scale * value for epoch, value in values.items() if value is not None}
         if known:
             series.append(Series(name=name, x=tuple(known), y=tuple(known.values())))
-    return Lines(title=title, series=tuple(series), x_label="epoch", y_label=label)
+    drawn = [value for one in series for value in one.y]
+    shown = _percent_range(drawn) if scale == 100 else (0.0, 1.05 * max(drawn, default=1.0) or 1.0)
+    axes = {"x_label": "epoch", "y_label": label}
+    return Lines(title=title, series=tuple(series), y_range=shown, **axes)
+
+
+def _percent_range(values: Sequence[float]) -> tuple[float, float]:
+    """Return whole tens around percentages, at least ten apart, so that noise does not fill the picture.
+
+    >>> _percent_range([98.2, 98.4]), _percent_range([31.0, 88.0]), _percent_range([100.0])
+    ((90.0, 100.5), (30.0, 90.5), (90.0, 100.5))
+    """
+    low, high = min(values, default=0.0), max(values, default=100.0)
+    low, high = 10.0 * math.floor(low / 10), 10.0 * math.ceil(high / 10)
+    return min(low, 90.0) if high - low < 10 and high >= 100 else low, max(high, low + 10) + 0.5
+
+
+def _colours(image: Sequence[Grid]) -> list[list[Pixel]]:
+    """Turn channels of rows into rows of red, green and blue; other channels than three show the first."""
+    colours = image if len(image) == 3 else [image[0]] * 3
+    return [list(zip(*lines, strict=True)) for lines in zip(*colours, strict=True)]
 
 
 def attention_overlay(name: str, image: Sequence[Grid], heats: Sequence[tuple[str, Grid]]) -> Pictures:
     """Show an image (channels, rows, columns in 0..1) and beside it the image under each heat map."""
-    colours = image if len(image) == 3 else [image[0]] * 3
-    plain = [list(zip(*lines, strict=True)) for lines in zip(*colours, strict=True)]
+    plain = _colours(image)
     columns = ("image", *(title for title, _ in heats))
     pixels = (plain, *(_heated(plain, heat) for _, heat in heats))
     return Pictures(title=f"Where the model looks in {name}", rows=("",), columns=columns, pixels=(pixels,))

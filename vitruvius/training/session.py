@@ -119,7 +119,7 @@ def _save_into(
 
     def keep_best(job: Job) -> None:
         nonlocal kept
-        state = job.model.state_dict()
+        state = loop.kept_weights(job)
         best.update({name: value.detach().to("cpu", copy=True) for name, value in state.items()})
         kept = _digest(best) if keeps_model and distributed.rank() == 0 else None
 

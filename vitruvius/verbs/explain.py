@@ -1,17 +1,22 @@
 """Work a computation on the board, with your own numbers, and prove the result by a second method.
 
 Without a lesson's name all of them are listed. Other numbers come from `--question FILE.json` or
-`--set field=value`.
+`--set field=value`. `--check` compares your own values with the right ones: it names the first wrong one, the
+mistake behind it if it is a common one, and what follows rightly from it.
 
 vitruvius explain multihead
 vitruvius explain
 vitruvius explain attention_cost --set tokens=17 --set heads=3
 vitruvius explain earth_mover --json
+vitruvius explain attention --check '{"scores": [4, 7, 8], "weights": ["1/(1+e^3+e^4)", 0.265, 0.721]}'
+vitruvius explain bptt --hint 2
 """
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
 
 from vitruvius.core import config, files, plugins, records
 from vitruvius.core.blocks import Text
@@ -36,6 +41,10 @@ class Config(config.Config):
     """Write this file, and the figures as PNG beside it; with --all a folder."""
     all: bool = False
     """Every lesson on its own numbers."""
+    check: str = ""
+    """Check these values: a JSON file, - for standard input, or the JSON itself."""
+    hint: Annotated[int, Field(ge=0, le=3)] = 0
+    """Help with the next value: 1 a question, 2 the formula, 3 the step."""
 
 
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
@@ -44,6 +53,9 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     from vitruvius.teaching.results import Lessons, Part, Worked
 
     _refuse(config, flags)
+    if config.check or config.hint:
+        yield from _check(config)
+        return
     endings = {ending: format for format, ending in report.ENDINGS.items()}
     format = config.format or endings.get(Path(config.out).suffix, "text")
     live = format == "text" and not config.out
@@ -71,6 +83,17 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     yield result
 
 
+def _check(config: Config) -> Iterator[records.Record]:
+    """Compare a student's values with the right ones, and show the verdict."""
+    from vitruvius.teaching import answers, solution, verdict
+    from vitruvius.teaching.results import Part
+
+    given = answers.read(config.check) if config.check else {}
+    result = verdict.checked(solution.solve(config.lesson, _fields(config)), given, config.hint)
+    yield Part(blocks=result.blocks)
+    yield result
+
+
 def _refuse(config: Config, flags: Flags) -> None:
     """Refuse options that would silently be ignored."""
     if config.all and config.lesson:
@@ -78,6 +101,8 @@ def _refuse(config: Config, flags: Flags) -> None:
     if (config.question or config.set) and not config.lesson:
         cure = "name it, as in vitruvius explain multihead"
         raise UserError(f"--question and --set are numbers for one lesson: {cure}")
+    if (config.check or config.hint) and (config.all or config.out or config.format or not config.lesson):
+        raise UserError("--check and --hint look at one lesson: name it, without --all, --out and --format")
     if flags.walk and (not config.lesson or config.out):
         raise UserError("--walk shows one lesson step by step on a terminal: it needs its name and no --out")
 

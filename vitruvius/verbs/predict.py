@@ -4,19 +4,19 @@ Without a run the images are read as handwritten digits, by the small network th
 
 vitruvius predict RUN digit.png --overlay
 vitruvius predict digit.png
-vitruvius predict runs/train/fashion shoe.jpg shirt.png --top 3
-vitruvius predict RUN photos.jpg --overlay
+vitruvius predict runs/train/fashion shoe.jpg shirt.png --top 5
+vitruvius predict RUN photos.jpg --format jsonl
 """
 
 import glob
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from vitruvius.core import config, files, records, runs
+from vitruvius.core import config, files, plugins, records, runs
 from vitruvius.core.blocks import Block, Table, Text
 from vitruvius.core.config import Flags, Positional
 from vitruvius.core.errors import UserError
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from vitruvius.training.predictor import Predictor
 
 
-SUFFIXES = (".png", ".jpg", ".jpeg")
+SUFFIXES: tuple[str, ...] = plugins.constant(plugins.PACKAGE / "datasets" / "_images.py", "SUFFIXES")
 
 
 class Config(config.RunConfig):
@@ -36,9 +36,11 @@ class Config(config.RunConfig):
     run: Positional[str] = ""
     """The training run: its name or its folder; left out: the network of the package, for digits."""
     images: Positional[tuple[str, ...]] = ()
-    """PNG or JPEG files, folders of them, or patterns such as "photos/*.jpg"."""
+    """Picture files, folders of them, or patterns such as "photos/*.jpg"."""
     top: Annotated[int, Field(ge=1, le=1000)] = 3
     """How many classes are shown for each image."""
+    format: Literal["table", "csv", "jsonl"] = "table"
+    """What is printed: a table, or lines for another program."""
     overlay: bool = False
     """Draw for each image which patches the model attends to."""
 
@@ -67,8 +69,10 @@ class Result(records.Result):
     model: str
     """The training run, or the network of the package."""
     run: str
-    distance: str
-    positions: str | None
+    distance: str | None = None
+    """The picture of the attention distances; with --overlay, or without images."""
+    positions: str | None = None
+    format: str = "table"
 
     @property
     def exit_code(self) -> int:
@@ -76,6 +80,9 @@ class Result(records.Result):
         return int(any(prediction.failed for prediction in self.predictions))
 
     def view(self) -> Iterable[Block]:
+        if self.format != "table":
+            yield Text(text=(self.csv() if self.format == "csv" else self.jsonl()).rstrip("\n"))
+            return
         rows = []
         for prediction in self.predictions:
             if prediction.failed:
@@ -84,7 +91,11 @@ class Result(records.Result):
                 rows.append(("" if index else prediction.image, guess.name, f"{guess.probability:.2%}"))
         if rows:
             yield Table(columns=("image", "class", "probability"), rows=tuple(rows))
-        yield Text(text=f"predictions.csv and pictures: {self.run}", style="note")
+        yield Text(text=f"predictions.csv, predictions.jsonl and pictures: {self.run}", style="note")
+
+    def jsonl(self) -> str:
+        """Return a JSON object per image on a line of its own."""
+        return "".join(f"{prediction.model_dump_json()}\n" for prediction in self.predictions)
 
     def csv(self) -> str:
         """Return a line per image: its classes with their probabilities, or why it could not be read."""
@@ -112,26 +123,30 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         raise UserError(f"which run? {usage}; without RUN, `vitruvius predict IMAGE...` reads digits")
     model, source = _load(config, flags)
     names = [name for word in config.images for name in _matches(word)]
-    images, failed = _read(names, model)
     with runs.opened("predict", config, flags) as (folder, config):
-        guesses = dict(zip(images, predictor.classify(model, list(images.values()), config.top), strict=True))
-        predictions = []
-        for number, name in enumerate(names):
-            if name in failed:
-                predictions.append(Prediction(image=name, failed=failed[name]))
-                continue
-            yield records.Progress(done=number, total=len(names), label="images")
-            found = tuple(Guess(name=label, probability=chance) for label, chance in guesses[name])
-            picture = folder.path(f"{_stem(name, tuple(names))}-attention.png") if config.overlay else None
-            if picture:
-                _draw_overlay(name, model, images[name], picture)
-            shown = str(picture) if picture else None
-            predictions.append(Prediction(image=name, guesses=found, attention=shown))
-        drawn, run = _draw_model(folder, model, list(images.values())), str(folder.folder)
-        result = Result(predictions=tuple(predictions), model=source, run=run, **drawn)
+        predictions: list[Prediction] = []
+        first: list[Tensor] = []  # of these the attention distances are measured
+        for begin in range(0, len(names), predictor.BATCH):  # no more images in memory than one batch
+            yield records.Progress(done=begin, total=len(names), label="images")
+            batch = names[begin : begin + predictor.BATCH]
+            images, failed = _read(batch, model)
+            first = first or list(images.values())
+            found = _guesses(model, images, config.top)
+            for name in batch:
+                about = {"guesses": found.get(name, ()), "failed": failed.get(name)}
+                if config.overlay and name in images:
+                    picture = folder.path(f"{_stem(name, names)}-attention.png")
+                    _draw_overlay(name, found[name][0], model, images[name], picture)
+                    about["attention"] = str(picture)
+                predictions.append(Prediction(image=name, **about))
+        is_drawn = config.overlay or not names
+        drawn = _draw_model(folder, model, first) if is_drawn else {}
+        known = {"model": source, "run": str(folder.folder), "format": config.format}
+        result = Result(predictions=tuple(predictions), **known, **drawn)
         folder.keep(result)
         if predictions:
             files.write(folder.path("predictions.csv"), result.csv())
+            files.write(folder.path("predictions.jsonl"), result.jsonl())
         folder.seal(runs.environment())
         yield result
 
@@ -172,7 +187,7 @@ def _matches(word: str) -> list[str]:
     else:
         return [word]
     if not found:
-        raise UserError(f"{word}: no {', '.join(SUFFIXES)} files are there")
+        raise UserError(f"{word}: no pictures are there ({' '.join(SUFFIXES)})")
     return found
 
 
@@ -190,15 +205,28 @@ def _read(names: Iterable[str], model: "Predictor") -> "tuple[dict[str, Tensor],
     return images, failed
 
 
-def _draw_overlay(name: str, model: "Predictor", pixels: "Tensor", picture: Path) -> None:
+def _guesses(model: "Predictor", images: "dict[str, Tensor]", top: int) -> dict[str, tuple[Guess, ...]]:
+    """Return the most probable classes of each image."""
+    from vitruvius.training import predictor
+
+    found = zip(images, predictor.classify(model, list(images.values()), top), strict=True)
+    return {
+        name: tuple(Guess(name=label, probability=chance) for label, chance in guesses)
+        for name, guesses in found
+    }
+
+
+def _draw_overlay(name: str, best: Guess, model: "Predictor", pixels: "Tensor", picture: Path) -> None:
+    """Draw an image under its attention maps; the title names the predicted class."""
     from vitruvius.render import figures
     from vitruvius.training import predictor, report
 
     heats = [(title, heat.tolist()) for title, heat in predictor.heat_maps(model, pixels)]
-    figures.write_png(report.attention_overlay(name, pixels.tolist(), heats), picture)
+    said = f"{name}: {best.name}, {best.probability:.0%}"
+    figures.write_png(report.attention_overlay(said, pixels.tolist(), heats), picture)
 
 
-def _stem(name: str, names: tuple[str, ...]) -> str:
+def _stem(name: str, names: Sequence[str]) -> str:
     """Return a file name for an image's picture; images of the same name in several folders are numbered."""
     stem = Path(name).stem
     alike = [other for other in names if Path(other).stem == stem]

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
+from vitruvius import datasets
 from vitruvius.core import config, files, records, runs, signals
 from vitruvius.core.config import Flags
 from vitruvius.core.runs import RunFolder
@@ -41,9 +42,15 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     from vitruvius.training import session
     from vitruvius.training.results import Epoch
 
-    prepared = prepare(config) if flags.resume is None else None  # faults are found before there is a folder
+    prepared = None
+    if flags.resume is None:  # faults are found before there is a folder
+        config = _with_network(config)
+        yield from config.decode()
+        prepared = prepare(config)
     with runs.opened("pretrain", config, flags) as (folder, config), signals.on_signals() as stop:
-        prepared = prepared or prepare(config)
+        if prepared is None:
+            yield from config.decode()
+            prepared = prepare(config)
         data, grid, job, evaluator, environment = prepared
         job.stop, job.started = stop, started
         folder.write_config(config)
@@ -69,6 +76,12 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         yield result
 
 
+def _with_network(config: Config) -> Config:
+    """Return the config; for the user's own images the network is chosen unless one is named."""
+    is_open = datasets.own_pictures(config.data) and "arch" not in config.model_fields_set
+    return config.model_copy(update={"arch": "auto"}) if is_open else config
+
+
 def _write(
     folder: RunFolder, config: Config, prepared: "Prepared", result: Result, epochs: list[Points]
 ) -> None:
@@ -88,8 +101,10 @@ def _write(
 def _notes(config: Config, prepared: "Prepared") -> Iterator[records.Note]:
     from vitruvius.pretraining import pca
 
-    data, grid, _, evaluator, _ = prepared
+    data, grid, _, evaluator, environment = prepared
     yield records.Note(text=f"{data.name}: {data.counts} samples")
+    if "bits" in environment:
+        yield records.Note(text=f"{environment['device']}: {environment['bits']}")
     params, models = sum(parameter.numel() for parameter in grid.parameters()), len(grid.cells)
     yield records.Note(text=f"{params:,} parameters in {models:,} autoencoder{'s' * (models > 1)}")
     left_out = f"the probe is left out: {evaluator.no_probe}"

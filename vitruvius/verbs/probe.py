@@ -39,6 +39,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         raise UserError("which features? vitruvius probe RUN, raw, pca:K or untrained:ARCH")
     config, source = _with_data_of_run(config, flags)
     device.set_threads(config.threads)
+    yield from config.decode()
     data = _load(config)
     sources = list(features.sources(config.source, data, config.seed, source))
     if config.source != "raw" and (why_not := pca.too_large(data.train.x)):

@@ -7,6 +7,7 @@ counting of parameters.
 vitruvius rank
 vitruvius rank --proxies all --spread processes
 vitruvius rank --archs nets.json --data noise:3x32x32 --batch 8 --accuracy c100_kd_acc
+vitruvius rank --archs nets.json --known half_acc --proxies snip,synflow,dss,zico
 vitruvius rank --archs ./mine.py:models --proxies grad_norm,./mine.py:size --data cifar --name mine
 """
 

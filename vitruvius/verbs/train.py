@@ -1,35 +1,44 @@
-"""Train a Vision Transformer: the reference ViT on MNIST by default, your own images and sizes by a flag.
+"""Train a Vision Transformer: the reference ViT on MNIST by default, one chosen for your own images.
 
 vitruvius train
+vitruvius train --data photos
 vitruvius train --epochs 1 --set depth=2
 vitruvius train --steps 200 --warmup 50
 vitruvius train --data fashion_mnist:mini --arch mnist-slim --name fashion
 vitruvius train --resume fashion --epochs 20
 vitruvius train --epochs 1 --optimiser lion --lr 0.0003
+vitruvius train --epochs 1 --arch fifty:n50 --recipe small-data
 vitruvius train --epochs 1 --doctor
 """
 
+import shlex
 import time
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from vitruvius.core import config, records, runs, signals
 from vitruvius.core.config import Flags
-from vitruvius.core.errors import UserError, VitruviusError
+from vitruvius.core.errors import Interrupted, UserError, VitruviusError
 from vitruvius.training.recipe import ClassifierSettings
 
 if TYPE_CHECKING:
     from vitruvius.checks import Finding
+    from vitruvius.training.loop import Job
 
 
 class Config(config.RunConfig, ClassifierSettings):
     """What is trained, on what, and how."""
 
     takes: ClassVar[tuple[str, ...]] = (*config.RunConfig.takes, "allow_inexact")
-    changeable: ClassVar[tuple[str, ...]] = ("epochs", "cosine_epochs", "time_limit", "doctor")
-    short = ("data", "arch", "set", "epochs", "steps", "batch", "lr", "optimiser", "init", "seed", "doctor")
+    changeable: ClassVar[tuple[str, ...]] = (
+        *("epochs", "cosine_epochs", "time_limit", "patience", "log", "doctor"),
+    )
+    short = ("data", "arch", "set", "recipe", "epochs", "steps", "batch", "lr", "init", "seed", "doctor")
     group: ClassVar[str] = "run"
+    log: config.Names = ()
+    """Where the numbers of each epoch go, too: tensorboard (event files), jsonl (metrics.jsonl)."""
     doctor: bool = False
     """Watch this training like `doctor run` a script; exit code 1 on a proven bug. Turns --compile and
     --workers off."""
@@ -38,21 +47,29 @@ class Config(config.RunConfig, ClassifierSettings):
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Train, evaluate on the test images, write the run folder."""
     started = time.perf_counter()  # the time limit counts importing torch and reading data too
-    from vitruvius.training import classifier, device, distributed, session
+    from vitruvius.training import classifier, device, distributed, session, sinks
 
     with ExitStack() as stack:
         stack.enter_context(distributed.init())
         _refuse_to_watch_several(config)
+        for name in config.log:
+            sinks.get(name)
         prepared = None
         if flags.resume is None:  # what cannot be trained is refused before there is a run folder
+            yield from config.decode()
             prepared = classifier.prepare(config)
-            config = classifier.decided(config, *prepared, alone=config.doctor)
+            config = classifier.decided(
+                prepared.settings, prepared.data, prepared.arch, alone=prepared.settings.doctor
+            )
         opened = session.open_run("train", config, flags, lambda recorded: max(1, recorded.workers))
         folder, recorded = stack.enter_context(opened)
         stop = stack.enter_context(signals.on_signals())
         config = recorded.model_copy(update={"doctor": config.doctor})
         _refuse_fewer_epochs(config, folder)
-        data, arch = prepared or classifier.prepare(config)
+        if prepared is None:
+            yield from config.decode()
+            prepared = classifier.prepare(config, is_new=False)
+        data, arch = prepared.data, prepared.arch
         if not folder.is_new:
             _refuse_to_watch_another_way(config, folder)
             now = classifier.decided(config, data, arch, alone=config.doctor)
@@ -66,11 +83,13 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         job = classifier.job(config, data, arch, where)
         job.stop, job.started = stop, started
         machine = device.fingerprint(threads, distributed.world_size(), where)
-        environment = runs.environment(**machine, data_sha256=data.sha256)
-        yield from classifier.describe(config, data, arch)
+        environment = runs.environment(**{**machine, **classifier.inputs(config, data)})
+        yield from classifier.describe(replace(prepared, settings=config))
+        if config.lr == "auto":
+            config = yield from _with_rate(config, job, folder)
         if config.doctor:
             yield records.Note(text="--doctor: this training is watched, and runs without torch.compile")
-        work = session.run_job(folder, job, environment, flags.allow_inexact)
+        work = _logged(session.run_job(folder, job, environment, flags.allow_inexact), config, folder, flags)
         findings: tuple[Finding, ...] = ()
         if config.doctor:
             findings = yield from _watched(work)
@@ -78,9 +97,43 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
             yield from work
         if distributed.rank() == 0:
             inexact = environment.get("inexact", False)
-            result = classifier.finish(folder, config, data, arch, job, inexact=inexact, findings=findings)
+            more = {"inexact": inexact, "findings": findings, "chosen": prepared.chosen}
+            result = classifier.finish(folder, config, data, arch, job, known=prepared.baselines, **more)
             folder.seal(environment)
             yield result
+
+
+def _with_rate(config: Config, job: "Job", folder: runs.RunFolder) -> Generator[records.Record, None, Config]:
+    """Find the learning rate by a range test and record it; its picture goes into the run folder."""
+    from vitruvius.training import distributed, lr_range, report
+
+    test = lr_range.measure(job, config)
+    config = config.model_copy(update={"lr": test.chosen})
+    job.recipe = config
+    if distributed.rank() == 0:
+        report.write_range_test(folder, test)
+        folder.write_config(config)
+    yield records.Note(text=f"--lr auto: {test.chosen:g}, by a range test of {len(test.rates)} steps")
+    return config
+
+
+def _logged(
+    work: Iterator[records.Record], config: Config, folder: runs.RunFolder, flags: Flags
+) -> Iterator[records.Record]:
+    """Pass the records of a training on, write its epochs to the sinks, and say how to resume if it stops."""
+    from vitruvius.training import distributed, sinks
+    from vitruvius.training.results import Epoch, epochs
+
+    try:
+        for record in work:
+            if isinstance(record, Epoch) and distributed.rank() == 0:
+                for name in config.log:
+                    sinks.get(name)(folder, epochs(folder.records()))
+            yield record
+    except Interrupted as error:
+        where = "" if flags.runs == Flags().runs else f" --runs {shlex.quote(flags.runs)}"
+        command = f"vitruvius train --resume {shlex.quote(folder.folder.name)}{where}"
+        raise Interrupted(f"{error}; `{command}` goes on", error.exit_code - 128) from None
 
 
 def _refuse_to_watch_several(config: Config) -> None:

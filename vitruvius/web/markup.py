@@ -46,7 +46,7 @@ def page(template: str, title: str, here: str = "", status: int = 200, **content
 def refusal(status: int, sentence: str) -> HTMLResponse:
     """A page that says in one sentence what was wrong."""
     title = TITLES.get(status, "This failed")
-    content = {"sentence": sentence, "needs_token": status == 401}
+    content: dict[str, Any] = {"sentence": sentence, "needs_token": status == 401}
     # Whoever is not let in cannot load the style sheets either.
     style = Markup("".join(path.read_text() for path in STYLES)) if status in (401, 403) else ""
     return page("refusal.html", title, status=status, style=style, **content)

@@ -13,7 +13,7 @@ from vitruvius.doctor.results import Result as Diagnosis
 from vitruvius.ranking import report as ranking_report
 from vitruvius.ranking.results import Result as Ranked
 from vitruvius.ranking.results import evaluations, remarks, verdicts
-from vitruvius.training import report as training_report
+from vitruvius.training import card
 from vitruvius.training.results import Readings
 from vitruvius.training.results import Result as Trained
 from vitruvius.web import library, live, markup
@@ -51,7 +51,7 @@ def confusion(folder: Path) -> Heatmap | None:
     if not readings:
         return None
     counts = readings[-1].score.confusion
-    return training_report.confusion(_classes(folder, len(counts)), counts)
+    return card.confusion(_classes(folder, len(counts)), counts)
 
 
 def facts(result: records.Result) -> Table:

@@ -87,7 +87,9 @@ def viewable(model: Predictor, data: Dataset, *, name: str, text: str = "", comm
     x = split.x[chosen]
     # Numbers that are used as they are have no limits of their own.
     low, high = (0.0, 1.0) if x.dtype == torch.uint8 else (float(x.min()), float(x.max()))
-    mean, std = (tuple(value.expand(arch.channels, 1, 1).flatten().tolist()) for value in model[2:])
+    mean, std = (
+        tuple(value.expand(arch.channels, 1, 1).flatten().tolist()) for value in (model.mean, model.std)
+    )
     about = About(
         name=name,
         text=text,

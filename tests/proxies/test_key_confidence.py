@@ -1,4 +1,4 @@
-"""head_confidence is the mean largest attention weight, summed over layers."""
+"""key_confidence is the mean largest attention weight, summed over layers."""
 
 import numpy as np
 import pytest
@@ -24,4 +24,4 @@ def test_it_is_the_mean_of_each_rows_largest_weight(model: ViT, x: Tensor, y: Te
                     largest.append((likes / likes.sum()).max())
         expected += float(np.mean(largest))
         tokens = layer(tokens)
-    assert proxies.get("head_confidence")(proxies.one_pass(model, x, y)) == pytest.approx(expected, rel=1e-10)
+    assert proxies.get("key_confidence")(proxies.one_pass(model, x, y)) == pytest.approx(expected, rel=1e-10)

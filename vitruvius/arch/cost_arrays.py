@@ -1,0 +1,111 @@
+"""The closed forms of `arch/cost` for many networks at once, as arrays; equal to `cost.cost` to the unit.
+
+Shapes: n networks, L layers of the deepest. Layers that a network does not have are masked out.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from vitruvius.arch.arch import Arch
+from vitruvius.arch.cost import FLOAT, FOLDING_BATCH, PAIRWISE_TOKENS, TRAINING_COPIES
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Networks:
+    """Sizes of many networks that share what `like` says: image, channels, classes, biases, positions, ..."""
+
+    like: Arch
+    patch_n: "Ints"
+    width_n: "Ints"
+    depth_n: "Ints"
+    heads_nL: "Ints"
+    head_dim_nL: "Ints"
+    mlp_nL: "Ints"
+
+    def __len__(self) -> int:
+        return len(self.patch_n)
+
+    def fields(self, index: int) -> dict[str, Any]:
+        """Return the fields of an `Arch` in which a network differs from `like`."""
+        depth = int(self.depth_n[index])
+        layers = {"heads": self.heads_nL, "head_dim": self.head_dim_nL, "mlp": self.mlp_nL}
+        sizes = {"patch": int(self.patch_n[index]), "width": int(self.width_n[index]), "depth": depth}
+        return sizes | {field: values[index, :depth].tolist() for field, values in layers.items()}
+
+    @property
+    def tokens_n(self) -> "Ints":
+        """Return the number of tokens in the encoder."""
+        return (self.like.image // self.patch_n) ** 2 + int(self.like.class_token)
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What each network costs, (n,) each."""
+
+    params_n: "Ints"
+    macs_n: "Ints"
+    activation_bytes_n: "Ints"
+    pass_bytes_n: "Ints"
+
+    def training_bytes_n(self, batch: int) -> "Ints":
+        """Return the bytes of a training step, as `Cost.training_bytes` does."""
+        per_step = TRAINING_COPIES * FLOAT * self.params_n + self.pass_bytes_n
+        return per_step + batch * self.activation_bytes_n
+
+
+def costs(networks: Networks) -> Costs:
+    """Return parameters, multiply-adds and memory of networks with softmax attention."""
+    import numpy as np
+
+    like, width = networks.like, networks.width_n[:, None]
+    assert like.kernel == "softmax", "other kernels have other closed forms"
+    tokens_n, patches_n = networks.tokens_n, networks.tokens_n - int(like.class_token)
+    tokens = tokens_n[:, None]
+    heads, dim, mlp = networks.heads_nL, networks.head_dim_nL, networks.mlp_nL
+    is_layer = np.arange(heads.shape[1]) < networks.depth_n[:, None]
+    inner, patch_dim_n = heads * dim, like.channels * networks.patch_n**2
+    folds = _folds(tokens, width, dim)
+
+    params = 4 * width + 4 * width * inner + 3 * inner * like.qkv_bias + width * like.out_bias
+    params = params + 2 * width * mlp + mlp + width
+    macs = np.where(
+        folds,
+        2 * tokens * heads * width * (width + tokens),
+        4 * tokens * width * inner + 2 * heads * tokens**2 * dim,
+    )
+    macs = macs + 2 * tokens * width * mlp
+    kept = 4 * tokens * width + 4 * tokens + np.where(folds, 2 * tokens * heads * width, 4 * tokens * inner)
+    kept = kept + heads * np.where(tokens > PAIRWISE_TOKENS, tokens, tokens**2) + 2 * tokens * mlp
+    if like.dropout:
+        kept = kept + 2 * tokens * width + tokens * mlp
+    once = np.where(folds, 2 * heads * width**2 + inner * (width + like.qkv_bias), 0)
+
+    width_n, classes = networks.width_n, like.classes
+    learned_n = tokens_n * width_n if like.positions == "learned" else 0
+    outside_n = (patch_dim_n + 1) * width_n + int(like.class_token) * width_n + learned_n
+    normalised_n = tokens_n if like.final_norm == "tokens" else np.ones_like(tokens_n)
+    kept_n = patches_n * patch_dim_n + 2 * normalised_n * (width_n + 1) + width_n + classes
+    return Costs(
+        params_n=outside_n + _sum(params, is_layer) + 2 * width_n + width_n * classes + classes,
+        macs_n=patches_n * patch_dim_n * width_n + _sum(macs, is_layer) + width_n * classes,
+        activation_bytes_n=FLOAT * (kept_n + _sum(kept, is_layer)),
+        pass_bytes_n=FLOAT * _sum(once, is_layer),
+    )
+
+
+def _folds(tokens: "Ints", width: "Ints", head_dim: "Ints") -> Any:
+    """Whether each layer multiplies its projections with one another first, as `cost.folds` says."""
+    saved = head_dim * (2 * width + tokens) - width * (width + tokens)
+    return (tokens <= PAIRWISE_TOKENS) & (FOLDING_BATCH * tokens * saved > width**2 * head_dim)
+
+
+def _sum(values: Any, is_layer: Any) -> "Ints":
+    """Add up over the layers that each network has."""
+    found: Ints = (values * is_layer).sum(1)
+    return found

@@ -1,0 +1,136 @@
+"""Processes that decode pictures side by side; one that a picture kills is replaced and the picture named."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
+from typing import NamedTuple
+
+from vitruvius.core.plugins import PACKAGE
+from vitruvius.datasets._decoder import Outcome, Place
+from vitruvius.datasets._survey import Fit
+
+TASK = 32  # pictures that a process is given at a time
+
+
+class Target(NamedTuple):
+    """The file that the pixels go to."""
+
+    path: Path
+    pictures: int
+    side: int
+    fit: Fit
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def decode(places: Sequence[Place], target: Target, workers: int) -> Iterator[list[Outcome]]:
+    """Decode pictures in `workers` processes; yield what is done as it is done, in any order."""
+    tasks: SimpleQueue[list[Place] | None] = SimpleQueue()
+    done: SimpleQueue[list[Outcome] | BaseException] = SimpleQueue()
+    cut = [list(places[start : start + TASK]) for start in range(0, len(places), TASK)]
+    for task in cut:
+        tasks.put(task)
+    running = [Worker(target) for _ in range(min(workers, len(cut)))]
+    for worker in running:
+        tasks.put(None)
+        Thread(target=_serve, args=(worker, tasks, done), daemon=True).start()
+    try:
+        for _ in cut:
+            outcomes = done.get()
+            if isinstance(outcomes, BaseException):
+                raise outcomes
+            yield outcomes
+    finally:
+        for worker in running:
+            worker.stop()
+
+
+class Worker:
+    """A process that decodes, started again where a picture has killed it."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.stopped = False
+        self.process = self._start()
+
+    def _start(self) -> "subprocess.Popen[str]":
+        path, pictures, side, fit = self.target
+        words = [
+            sys.executable,
+            "-m",
+            "vitruvius.datasets._decoder",
+            str(path),
+            str(pictures),
+            str(side),
+            fit,
+        ]
+        known = os.environ.get("PYTHONPATH")
+        search = os.pathsep.join([str(PACKAGE.parent), *([known] if known else [])])
+        return subprocess.Popen(
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env={**os.environ, "PYTHONPATH": search},
+        )
+
+    def decode(self, task: list[Place]) -> list[Outcome]:
+        """Return the outcomes of a task; if it kills the process, those of its pictures one by one."""
+        answer = self._ask(task)
+        if answer:
+            return [Outcome(*outcome) for outcome in json.loads(answer)]
+        if self.stopped:
+            return []
+        self._end()
+        self.process = self._start()
+        if len(task) == 1:
+            return [Outcome(task[0].row, fault="it kills the process that decodes it")]
+        return [outcome for place in task for outcome in self.decode([place])]
+
+    def _ask(self, task: list[Place]) -> str:
+        """Return the answer to a task, nothing if the process has died."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        try:
+            self.process.stdin.write(json.dumps(task) + "\n")
+            self.process.stdin.flush()
+            return self.process.stdout.readline()
+        except (OSError, ValueError):
+            return ""
+
+    def _end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            try:
+                if stream is not None:
+                    stream.close()
+            except OSError:
+                pass  # what was left in the pipe has no reader
+
+    def stop(self) -> None:
+        """End the process."""
+        self.stopped = True
+        self._end()
+
+
+def _serve(
+    worker: Worker,
+    tasks: "SimpleQueue[list[Place] | None]",
+    done: "SimpleQueue[list[Outcome] | BaseException]",
+) -> None:
+    """Give a process one task after the other."""
+    try:
+        while (task := tasks.get()) is not None:
+            done.put(worker.decode(task))
+    except BaseException as error:
+        done.put(error)

@@ -1,0 +1,37 @@
+"""How much memory a training step of any network takes, by what autograd keeps for the backward pass."""
+
+import torch
+from torch import Tensor
+from torch.autograd.graph import saved_tensors_hooks
+
+from vitruvius.arch import cost
+from vitruvius.core.errors import UserError
+from vitruvius.proxies import OnePass
+
+
+def training_bytes(once: OnePass) -> int | None:
+    """Return the bytes of weights, gradients, AdamW's state and stored activations; None if it cannot run.
+
+    The same quantity as `Cost.training_bytes`, which knows it of an Arch in closed form.
+    """
+    parameters = {_storage(value): value.untyped_storage().nbytes() for value in once.model.parameters()}
+    kept: dict[int, int] = {}
+
+    def note(tensor: Tensor) -> Tensor:
+        # What is kept stays in memory until the pass is over, so that no address is used twice.
+        kept[_storage(tensor)] = tensor.untyped_storage().nbytes()
+        return tensor
+
+    try:
+        with once.preserved(), saved_tensors_hooks(note, lambda tensor: tensor):
+            scores = once.class_scores(once.x)
+            loss = torch.nn.functional.cross_entropy(scores, once.y)
+    except (UserError, RuntimeError, ValueError, TypeError, IndexError):  # the scores say why
+        return None
+    activations = sum(size for address, size in kept.items() if address not in parameters)
+    del loss
+    return cost.TRAINING_COPIES * sum(parameters.values()) + activations
+
+
+def _storage(tensor: Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()

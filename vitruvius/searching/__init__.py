@@ -1,0 +1,1 @@
+"""Search: the best network for given images within a budget, by short trainings that are continued."""

@@ -1,0 +1,97 @@
+"""How a search spends its trainings: rungs of successive halving, finalists, networks to compare with.
+
+A training has T steps. Networks are trained for T/8; a quarter of them goes on to T/2, a quarter of those to
+the end (Jamieson and Talwalkar 2016, with factor 4). The schedule of a training does not depend on where it
+pauses, so that what goes on is never started again."""
+
+from typing import ClassVar
+
+from vitruvius.core import records
+from vitruvius.core.config import Strict
+from vitruvius.core.errors import UserError
+
+FACTOR = 4
+FRACTIONS = (8, 2)
+"""Rungs are at 1/8 and 1/2 of a training: an eighth orders networks better than every zero-cost score."""
+SEEDS = 2
+"""Trainings of a finalist."""
+NEEDED_FOR = (4, 10, 14)
+"""Trainings from which on the largest network that fits, the nearest preset and the median candidate are
+trained fully too, to be compared with."""
+DEFAULT = 20
+FRONT_FINALISTS = 4
+
+
+class Rung(Strict):
+    """So many networks are trained for so many steps."""
+
+    steps: int
+    networks: int
+
+
+class Plan(records.Record):
+    """What a search spends its trainings on."""
+
+    is_kept: ClassVar[bool] = True
+    trainings: float
+    """What may be spent, in full trainings."""
+    steps: int
+    """Of a full training."""
+    rungs: tuple[Rung, ...]
+    """Empty where the budget allows full trainings of a few networks only."""
+    finalists: int
+    baselines: int
+    """How many of the largest, the preset and the median candidate are trained to be compared with."""
+
+    @property
+    def short(self) -> int:
+        """Return how many networks are trained at all, before the finalists."""
+        return self.rungs[0].networks if self.rungs else self.finalists
+
+    @property
+    def total_steps(self) -> int:
+        """Return the optimiser steps of all trainings of the plan at most."""
+        return _steps(self.rungs, self.finalists, self.steps) + SEEDS * self.baselines * self.steps
+
+
+def make(trainings: float, steps: int, available: int, front: bool = False) -> Plan:
+    """Return the plan with the most networks that `trainings` full trainings pay for.
+
+    >>> plan = make(20, 800, 1000)
+    >>> [(rung.steps, rung.networks) for rung in plan.rungs], plan.finalists
+    ([(100, 47), (400, 11)], 2)
+    """
+    if trainings < SEEDS:
+        raise UserError(
+            f"no time left: the budget pays for {trainings:.2g} trainings, and a search needs {SEEDS}; "
+            "raise --hours, or lower --epochs or the budget of the network"
+        )
+    baselines = sum(trainings >= needed for needed in NEEDED_FOR)
+    left = trainings - SEEDS * baselines
+    found = None
+    for count in range(FACTOR, available + 1):
+        rungs, finalists = _halved(count, steps, front)
+        if not rungs or _steps(rungs, finalists, steps) > left * steps:
+            break
+        found = rungs, finalists
+    rungs, finalists = found or ((), max(1, min(available, int(left) // SEEDS)))
+    return Plan(trainings=trainings, steps=steps, rungs=rungs, finalists=finalists, baselines=baselines)
+
+
+def _halved(count: int, steps: int, front: bool) -> tuple[tuple[Rung, ...], int]:
+    """Return the rungs that begin with `count` networks, and the finalists."""
+    lengths = sorted({max(1, steps // fraction) for fraction in FRACTIONS} - {steps})
+    rungs = []
+    for length in lengths:
+        rungs.append(Rung(steps=length, networks=count))
+        count = max(min(count, FRONT_FINALISTS) if front else 1, count // FACTOR)
+    return tuple(rungs), count
+
+
+def _steps(rungs: tuple[Rung, ...], finalists: int, steps: int) -> int:
+    """Return the steps of all rungs and finalists; each rung goes on from the one before."""
+    total, before = 0, 0
+    for rung in rungs:
+        total += rung.networks * (rung.steps - before)
+        before = rung.steps
+    return total + finalists * (steps - before) + finalists * (SEEDS - 1) * steps

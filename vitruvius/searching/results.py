@@ -1,0 +1,335 @@
+"""What a search yields: stages, trainings, and the result with the recommended network first. No torch."""
+
+import shlex
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from vitruvius.arch.arch import Arch
+from vitruvius.core import records
+from vitruvius.core.blocks import Block, Cell, Table, Text
+from vitruvius.core.config import Strict
+from vitruvius.ranking.results import Interval, short
+from vitruvius.searching.plan import Plan
+from vitruvius.searching.settings import Config, Price
+
+SHOWN, SHOWN_WEIGHTS = 25, 6
+"""Networks in the terminal's table, and features of the surrogate; the page and the files hold all."""
+
+
+class Stage(records.Record):
+    """A stage of the search begins; `left`: seconds that the rest is expected to take."""
+
+    stage: int
+    text: str
+    timing: dict[str, float | None] = {}
+
+    def view(self) -> Iterable[Block]:
+        left = self.timing.get("left")
+        about = "" if left is None else f" ({duration(left)} left)"
+        yield Text(text=f"{self.stage}. {self.text}{about}", style="title")
+
+
+class Chosen(records.Record):
+    """The networks that are trained next, by number; kept, so that a resumed search makes the same choice."""
+
+    step: str
+    networks: tuple[int, ...]
+    why: str = ""
+
+
+class Trained(records.Record):
+    """One training has reached its rung or its end, or has failed."""
+
+    network: str
+    steps: int
+    replicate: int = 0
+    accuracy: float | None = None
+    failed: str = ""
+    timing: dict[str, float] = {}
+
+    def view(self) -> Iterable[Block]:
+        seed = ", second seed" if self.replicate else ""
+        reached = (
+            f"failed: {self.failed}" if self.accuracy is None else f"validation accuracy {self.accuracy:.2%}"
+        )
+        text = f"   {self.network}, {self.steps:,} steps{seed}: {reached}"
+        yield Text(text=text, style="warning" if self.failed else "plain")
+
+
+class Network(Strict):
+    """A network of the search: its price, what it reached, what it was predicted to reach."""
+
+    name: str
+    number: int
+    arch: Arch
+    params: int
+    macs: int
+    ms: float | None = None
+    """Milliseconds of one image; None where they were neither predicted nor measured."""
+    ms_is_measured: bool = False
+    short: dict[int, float] = {}
+    """Validation accuracy by steps, of trainings that have not ended."""
+    full: tuple[float, ...] = ()
+    """Validation accuracies of trainings that have ended, one for each seed."""
+    interval: Interval = Interval()
+    """Of the mean over the seeds; with 95 % confidence for the images and the seed."""
+    prior: float | None = None
+    """Mean rank by a few scores, from 0 to 1."""
+    failed: str = ""
+    roles: tuple[str, ...] = ()
+    """winner, finalist, largest, preset, median."""
+
+    def price(self, kind: Price) -> float | None:
+        """Return what it costs."""
+        return self.ms if kind == "ms" else float(getattr(self, kind))
+
+
+class Gain(Strict):
+    """By how many points of validation accuracy the winner is better than a network to compare with."""
+
+    over: str
+    network: str
+    points: Interval
+    is_winner: bool = False
+    """Whether that network is the winner itself."""
+
+    @property
+    def sentence(self) -> str:
+        """Say the gain, or that there is none."""
+        if self.is_winner:
+            return f"It is {self.over} itself."
+        found, named = self.points, f"{self.over} ({self.network})"
+        if found.value is None:
+            return f"Not compared with {named}: it has no accuracy."
+        text = f"{found.value:+.2f} points [{found.low:+.2f} {found.high:+.2f}]"
+        if found.low is not None and found.low > 0:
+            return f"Gain over {named}: {text}."
+        if found.high is not None and found.high < 0:
+            return f"Worse than {named}: {text}."
+        return f"No gain over {named}: {text}."
+
+
+class Learned(Strict):
+    """What the surrogate learned at one decision, and whether it was used."""
+
+    step: str
+    labels: int
+    tau: float | None = None
+    """Leave-one-out."""
+    counting: float | None = None
+    used: bool = False
+    weights: dict[str, float] = {}
+    """Points of accuracy per standard deviation of a feature."""
+
+    @property
+    def sentence(self) -> str:
+        """Say how well accuracy was predicted and what followed from that."""
+        if self.tau is None:
+            return f"{self.step}: {self.labels} accuracies are too few to learn from."
+        taus = f"leave-one-out tau {short(self.tau)}, counting parameters {short(self.counting)}"
+        used = "it was used" if self.used else "not used, as it is no better or the accuracies are too few"
+        return f"{self.step}: from {self.labels} accuracies, {taus}: {used}."
+
+
+class Spent(Strict):
+    """What the search cost."""
+
+    trainings: float
+    """In full trainings, by steps."""
+    networks: int
+    seconds: float
+    failed: int = 0
+
+
+class Result(records.Result):
+    """The recommended network, what is gained by it, and everything that was tried."""
+
+    winner: Network
+    test_accuracy: Interval
+    """Of the winner's first training, read once; no value without test images."""
+    test_images: int
+    validation_images: int
+    gains: tuple[Gain, ...]
+    equals: tuple[str, ...] = ()
+    """Fully trained networks whose accuracy cannot be told apart from the winner's."""
+    spent: Spent
+    plan: Plan
+    front: tuple[str, ...]
+    """Names of the fully trained networks that no cheaper one equals."""
+    front_price: Price
+    networks: tuple[Network, ...]
+    """All that were trained, the best first."""
+    learned: tuple[Learned, ...] = ()
+    order: str
+    """What depended on the order in which trainings ended, or on the clock."""
+    drawn: int
+    fitting: int
+    space: str
+    data: str
+    seed: int
+    run: str
+    """The winner's own run, which predict and export take."""
+    search: str
+    """The folder of this search."""
+    config: Config
+
+    @property
+    def commands(self) -> list[str]:
+        """Return the commands that use the winner and that train it again."""
+        run = shlex.quote(self.run)
+        return [f"vitruvius export {run}", f"vitruvius predict {run} IMAGE", self.train_command]
+
+    @property
+    def train_command(self) -> str:
+        """Return the command that trains the recommended network."""
+        fields = (
+            *("data", "data_dir", "validation", "split_seed", "epochs", "batch", "lr", "warmup", "schedule"),
+            *("weight_decay", "clip", "optimiser", "label_smoothing", "shift", "crop"),
+        )
+        kinds, words = Config.model_fields, []
+        for name in fields:
+            value = getattr(self.config, name)
+            if name in ("data", "epochs", "schedule") or value != kinds[name].default:
+                words += [f"--{name.replace('_', '-')}", shlex.quote(str(value))]
+        words += ["--flip"] if self.config.flip else []
+        return " ".join(["vitruvius train", *words, "--arch", shlex.quote(f"{self.search}/winner.json")])
+
+    def view(self) -> Iterable[Block]:
+        yield from self.answer()
+        yield front_table(self)
+        yield networks_table(self, SHOWN)
+        yield from self.lessons(SHOWN_WEIGHTS)
+        yield Text(text=self.order, style="note")
+        yield Text(text=f"{self.data}; search: {self.search}", style="note")
+
+    def answer(self) -> Iterator[Text]:
+        """The recommendation, the commands, the gains and what was spent."""
+        yield Text(text=f"Recommended: {self.winner.name}, {self.accuracy}", style="title")
+        yield Text(text=f"{describe(self.winner.arch)}: {prices(self.winner)}")
+        yield Text(text="\n".join(self.commands), style="good")
+        for gain in self.gains:
+            yield Text(text=gain.sentence)
+        if self.equals:
+            yield Text(text=f"Not to be told apart from it: {', '.join(self.equals)}.")
+        spent, failed = self.spent, f", {self.spent.failed} failed" if self.spent.failed else ""
+        yield Text(
+            text=f"Spent: {spent.networks} networks, {spent.trainings:.1f} full trainings, "
+            f"{duration(spent.seconds)}{failed}."
+        )
+
+    @property
+    def accuracy(self) -> str:
+        """Say the accuracy with its interval and on which images it was measured."""
+        found = self.test_accuracy
+        if found.value is not None:
+            return f"test accuracy {percent(found)} on {self.test_images:,} images that were read once"
+        return f"validation accuracy {percent(self.winner.interval)} on the images by which it was chosen"
+
+    def lessons(self, most: int) -> Iterator[Text]:
+        """What the surrogate learned, decision by decision, and which features weighed most."""
+        for learned in self.learned:
+            yield Text(text=f"Surrogate, {learned.sentence}")
+        used = [learned for learned in self.learned if learned.used]
+        if used:
+            heaviest = sorted(used[-1].weights.items(), key=lambda pair: -abs(pair[1]))[:most]
+            yield Text(
+                text="Its weights, in points: " + ", ".join(f"{name} {w:+.2f}" for name, w in heaviest)
+            )
+
+
+def describe(arch: Arch) -> str:
+    """Say a network in words."""
+    layer = arch.layers[0]
+    same = len(set(arch.layers)) == 1
+    heads = f"{layer.heads} head{'s' if layer.heads > 1 else ''}"
+    about = f"{heads} of {layer.head_dim}, mlp {layer.mlp}" if same else "layers that differ"
+    return f"patch {arch.patch}, width {arch.width}, depth {arch.depth}, {about}"
+
+
+def prices(network: Network) -> str:
+    """Say what a network costs."""
+    text = f"{network.params:,} parameters, {network.macs:,} multiply-adds per image"
+    if network.ms is None:
+        return text
+    return f"{text}, {network.ms:.3g} ms per image ({'measured' if network.ms_is_measured else 'predicted'})"
+
+
+def percent(found: Interval) -> str:
+    """An accuracy in percent with its interval.
+
+    >>> percent(Interval(value=0.9, low=0.88, high=0.915))
+    '90.00 % [88.00 91.50]'
+    """
+    if found.value is None:
+        return "unknown"
+    around = (
+        "" if found.low is None or found.high is None else f" [{100 * found.low:.2f} {100 * found.high:.2f}]"
+    )
+    return f"{100 * found.value:.2f} %{around}"
+
+
+def duration(seconds: float) -> str:
+    """A time in the unit that fits.
+
+    >>> duration(5), duration(150), duration(9000)
+    ('5 s', '2.5 min', '2.5 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def front_table(result: Result) -> Table:
+    """The fully trained networks that no cheaper one equals, the cheapest first."""
+    kind = result.front_price
+    rows = []
+    for network in sorted(
+        (n for n in result.networks if n.name in result.front), key=lambda n: n.price(kind) or 0
+    ):
+        rows.append((network.name, network.price(kind), percent(network.interval)))
+    title = f"The front: the best validation accuracy at each number of {kind}"
+    return Table(title=title, columns=("network", kind, "accuracy [95 %]"), rows=tuple(rows))
+
+
+def networks_table(result: Result, most: int) -> Table:
+    """All networks that were trained, the best first; one that failed with its reason."""
+    lengths = [rung.steps for rung in result.plan.rungs]
+    rows: list[tuple[Cell, ...]] = []
+    for network in result.networks[:most]:
+        reached = [network.short.get(steps) for steps in lengths]
+        cells = [None if value is None else f"{value:.2%}" for value in reached]
+        full = percent(network.interval) if network.full else network.failed or None
+        what = describe(network.arch)
+        rows.append(
+            (network.name, network.params, network.macs, *cells, full, ", ".join(network.roles), what)
+        )
+    columns = ("network", "parameters", "MACs", *(f"{steps:,} steps" for steps in lengths))
+    note = f"{len(result.networks) - most} more in networks.csv" if len(result.networks) > most else ""
+    full_name = f"{result.plan.steps:,} steps"
+    return Table(
+        title=f"{len(result.networks)} networks, validation accuracy after",
+        columns=(*columns, full_name, "role", "what it is"),
+        rows=tuple(rows),
+        note=note,
+    )
+
+
+def csv_row(network: Network, lengths: Iterable[int]) -> dict[str, Any]:
+    """A line of networks.csv."""
+    arch = network.arch.model_dump(mode="json")
+    sizes = {name: arch[name] for name in ("patch", "width", "depth", "heads", "head_dim", "mlp")}
+    full = {f"full_{seed}": dict(enumerate(network.full)).get(seed) for seed in (0, 1)}
+    return {
+        "name": network.name,
+        "params": network.params,
+        "macs": network.macs,
+        "ms": network.ms,
+        **sizes,
+        "prior": network.prior,
+        **{f"steps_{steps}": network.short.get(steps) for steps in lengths},
+        **full,
+        "low": network.interval.low,
+        "high": network.interval.high,
+        "roles": " ".join(network.roles),
+        "failed": network.failed,
+    }

@@ -1,0 +1,71 @@
+"""A search in progress: what was prepared, its folder and study, what it has learned so far."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vitruvius.core.runs import RunFolder
+from vitruvius.core.signals import StopRequest
+from vitruvius.searching.plan import Plan
+from vitruvius.searching.prepare import PRESET, Prepared, workers
+from vitruvius.searching.results import Learned
+from vitruvius.searching.study import Study
+
+Floats = NDArray[np.float64]
+
+
+@dataclass
+class Search:
+    """A search in progress."""
+
+    prepared: Prepared
+    folder: RunFolder
+    study: Study
+    stop: StopRequest
+    lines: list[dict[str, Any]]
+    allow_inexact: bool = False
+    began: float = field(default_factory=time.monotonic)
+    scores: dict[str, Floats] = field(default_factory=dict)
+    """By score, in the order of `numbers`."""
+    learned: list[Learned] = field(default_factory=list)
+    ms: dict[int, tuple[float, bool]] = field(default_factory=dict)
+    """Milliseconds by network, and whether they were measured."""
+
+    @property
+    def numbers(self) -> list[int]:
+        """Return the numbers of the networks that may be chosen: all but the preset."""
+        return [number for number in self.prepared.networks if number != PRESET]
+
+    @property
+    def plan(self) -> Plan:
+        return self.prepared.plan
+
+    @property
+    def spent(self) -> float:
+        """Return the seconds of this start and of those before."""
+        times = [line.get("timing", {}).get("spent", 0.0) for line in self.lines]
+        return max(times, default=0.0) + time.monotonic() - self.began
+
+    def prices(self) -> dict[int, float] | None:
+        """Return what the networks cost if a whole front is searched."""
+        kind = self.prepared.config.front
+        if kind is None:
+            return None
+        found = {}
+        for number in self.numbers:
+            candidate = self.prepared.networks[number]
+            ms = self.ms.get(number, (float(candidate.macs), False))[0]
+            found[number] = ms if kind == "ms" else float(getattr(candidate, kind))
+        return found
+
+    def seconds_left(self, networks: Sequence[tuple[int, int]]) -> float:
+        """Return the seconds that training networks for so many steps will take."""
+        batch, pace = self.prepared.config.batch, self.prepared.pace
+        seconds = (
+            pace.seconds(self.prepared.networks[number].arch, batch, steps) for number, steps in networks
+        )
+        return sum(seconds) / workers(self.prepared.config)

@@ -1,0 +1,233 @@
+"""The trainings of a search as an Optuna study: a queue that survives kills and that machines can share.
+
+A trial is one training of a network up to a step: parameters `network` (its number), `steps` and `replicate`,
+value the validation accuracy. Trials are asked and told; one that was RUNNING when its process died is failed
+and queued again. A trial that failed with a reason is finished: the network is a row with that reason.
+"""
+
+import threading
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from vitruvius.core.errors import UserError
+from vitruvius.searching.trials import Outcome
+
+if TYPE_CHECKING:
+    import optuna
+
+BEAT, GRACE = 20, 120
+"""Seconds between two signs of life of a shared study's trainings, and those after which one is dead."""
+REASON, OWNER, CONFIG = "reason", "owner", "config"
+DUPLICATE = "another trial does the same"
+
+
+class Request(NamedTuple):
+    """Train the network with this number up to a step; `replicate` 1 is its second seed."""
+
+    network: int
+    steps: int
+    replicate: int = 0
+
+
+class Study:
+    """The queue and its results; of one search, or shared by several through a URL."""
+
+    def __init__(self, url: str, name: str, owner: str, config: str) -> None:
+        optuna = _optuna()
+        self.is_shared = not url.startswith("sqlite:")
+        self.owner = owner
+        beat: dict[str, Any] = {"heartbeat_interval": BEAT, "grace_period": GRACE} if self.is_shared else {}
+        try:
+            with _quiet():
+                self.storage = optuna.storages.RDBStorage(_with_driver(url), **beat)
+                # The sampler is never asked: every parameter of a trial is given when it is queued.
+                sampler = optuna.samplers.RandomSampler(seed=0)
+                self.study = optuna.create_study(
+                    study_name=name,
+                    storage=self.storage,
+                    sampler=sampler,
+                    direction="maximize",
+                    load_if_exists=True,
+                )
+        except ImportError as error:
+            raise UserError(f"--storage {_hidden(url)}: {error}; pip install 'vitruvius[search]'") from None
+        except Exception as error:
+            why = str(error).strip().partition("\n")[0]
+            raise UserError(f"--storage {_hidden(url)}: {type(error).__name__}: {why}") from None
+        known = self.study.user_attrs.get(CONFIG)
+        if known is None:
+            self.study.set_user_attr(CONFIG, config)
+        elif known != config:
+            raise UserError(
+                f"--storage {_hidden(url)}: its study {name} has other settings; choose another --name"
+            )
+
+    def close(self) -> None:
+        """Close the connections to the storage."""
+        self.storage.remove_session()
+        self.storage.engine.dispose()
+
+    def finished(self) -> dict[Request, Outcome]:
+        """Return the outcomes of all trainings so far; of two of the same request that of the first trial."""
+        states = _optuna().trial.TrialState
+        found: dict[Request, Outcome] = {}
+        for trial in self._trials(states.COMPLETE, states.FAIL):
+            about = trial.user_attrs
+            if trial.state == states.COMPLETE:
+                fields = {key: about[key] for key in ("loss", "correct", "seconds") if key in about}
+                found.setdefault(_request(trial), Outcome(accuracy=trial.value, **fields))
+            elif about.get(REASON, DUPLICATE) != DUPLICATE:
+                seconds = about.get("seconds", 0.0)
+                found.setdefault(_request(trial), Outcome(failed=about[REASON], seconds=seconds))
+        return found
+
+    def requeue_own(self) -> int:
+        """Fail what this search left RUNNING when it was killed; return how many trainings that were."""
+        states = _optuna().trial.TrialState
+        left = [
+            trial
+            for trial in self._trials(states.RUNNING)
+            if not self.is_shared or trial.user_attrs.get(OWNER) == self.owner
+        ]
+        for trial in left:
+            self.study.tell(trial.number, state=states.FAIL)
+        return len(left)
+
+    def queue(self, requests: Iterable[Request]) -> None:
+        """Queue the requests that are neither finished nor waiting nor running."""
+        optuna = _optuna()
+        states = optuna.trial.TrialState
+        if self.is_shared:
+            with _quiet():
+                optuna.storages.fail_stale_trials(self.study)
+        pending = {_request(trial) for trial in self._trials(states.WAITING, states.RUNNING)}
+        known = pending | self.finished().keys()
+        for request in requests:
+            if request not in known:
+                self.study.enqueue_trial(request._asdict())
+
+    def claim(self, wanted: Iterable[Request], most: int) -> list[tuple["optuna.Trial", Request]]:
+        """Take up to `most` of the wanted trainings out of the queue: they are RUNNING, and this search's
+        own.
+        """
+        optuna = _optuna()
+        states, requests = optuna.trial.TrialState, set(wanted)
+        claimed: list[tuple[Any, Request]] = []
+        while len(claimed) < most and self._trials(states.WAITING):
+            trial = self.study.ask(_distributions())
+            trial.set_user_attr(OWNER, self.owner)
+            request = Request(**trial.params)
+            earlier = [
+                other
+                for other in self._trials(states.COMPLETE, states.RUNNING)
+                if _request(other) == request and other.number < trial.number
+            ]
+            # Another search may have queued the same, or taken the last that waited: then a new one is drawn.
+            if earlier or request not in requests:
+                trial.set_user_attr(REASON, DUPLICATE)
+                self.study.tell(trial, state=states.FAIL)
+            else:
+                claimed.append((trial, request))
+        return claimed
+
+    def tell(self, trial: "optuna.Trial", outcome: Outcome) -> None:
+        """Record the outcome of a training that was claimed."""
+        states = _optuna().trial.TrialState
+        trial.set_user_attr("seconds", outcome.seconds)
+        if outcome.accuracy is None:
+            trial.set_user_attr(REASON, outcome.failed or "it has no accuracy")
+            self.study.tell(trial, state=states.FAIL)
+            return
+        for key in ("loss", "correct"):
+            if getattr(outcome, key):
+                trial.set_user_attr(key, getattr(outcome, key))
+        self.study.tell(trial, outcome.accuracy)
+
+    def release(self, trials: Iterable["optuna.Trial"]) -> None:
+        """Fail trainings that were claimed and not finished: queued again when the search goes on."""
+        for trial in trials:
+            self.study.tell(trial, state=_optuna().trial.TrialState.FAIL)
+
+    @contextmanager
+    def alive(self, trials: Iterable["optuna.Trial"]) -> Iterator[None]:
+        """Inside, other machines are told again and again that these trainings are being worked on."""
+        ended, numbers = threading.Event(), [trial._trial_id for trial in trials]
+
+        def beat() -> None:
+            while not ended.is_set():
+                for number in numbers:
+                    self.storage.record_heartbeat(number)
+                ended.wait(BEAT)
+
+        thread = threading.Thread(target=beat, daemon=True)
+        if self.is_shared:
+            thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            if self.is_shared:
+                thread.join()
+
+    def _trials(self, *states: Any) -> list[Any]:
+        """Return the trials in these states that carry their parameters, in the order of their numbers."""
+        trials = self.study.get_trials(deepcopy=False, states=states)
+        return [trial for trial in trials if trial.params or "fixed_params" in trial.system_attrs]
+
+
+def _request(trial: Any) -> Request:
+    """Return what a trial is about; one that waits has its parameters fixed but not yet set."""
+    return Request(**(trial.params or trial.system_attrs["fixed_params"]))
+
+
+def _distributions() -> dict[str, Any]:
+    whole = _optuna().distributions.IntDistribution
+    return {
+        "network": whole(-(10**6), 10**9),
+        "steps": whole(1, 10**12),
+        "replicate": whole(0, 100),
+    }
+
+
+def require() -> None:
+    """Refuse a search without Optuna."""
+    _optuna()
+
+
+def _optuna() -> Any:
+    try:
+        import optuna
+    except ImportError:
+        raise UserError("search needs Optuna: pip install 'vitruvius[search]'") from None
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return optuna
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the warnings by which Optuna marks what it may still change."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _with_driver(url: str) -> str:
+    """Return a URL with the driver that the extra installs, unless it names one.
+
+    >>> _with_driver("postgresql://db/search")
+    'postgresql+psycopg://db/search'
+    """
+    return url.replace("postgresql://", "postgresql+psycopg://", 1)
+
+
+def _hidden(url: str) -> str:
+    """Return a URL without its password.
+
+    >>> _hidden("postgresql://ann:secret@db/search")
+    'postgresql://ann@db/search'
+    """
+    scheme, separator, rest = url.partition("://")
+    user, at, place = rest.rpartition("@")
+    return f"{scheme}{separator}{user.partition(':')[0]}{at}{place}"

@@ -1,0 +1,88 @@
+"""Other numbers for a lesson: drawn by the lesson itself, and kept if the exercise is as hard as its own."""
+
+import math
+import random
+from typing import Any
+
+from vitruvius import lessons
+from vitruvius.core import plugins
+from vitruvius.core.errors import UserError
+from vitruvius.teaching import solution
+from vitruvius.teaching.solution import Solution
+
+TRIES = 1000
+"""Draws for one exercise until a good one is found."""
+SATURATED = 0.98
+"""A weight that leaves nothing to mix; the lesson's own numbers may have a larger one."""
+
+
+def names() -> list[str]:
+    """The lessons that can be asked as exercises, in order."""
+    return [name for name in plugins.members("lessons") if lessons.exercise(name)]
+
+
+def draw(lesson: str, dice: random.Random, taken: set[str]) -> dict[str, Any]:
+    """The fields of a question with new numbers, different from those taken.
+
+    Every mistake that shows in the lesson's own numbers shows in them, too, so no step is empty."""
+    exercise = lessons.exercise(lesson)
+    if exercise is None:
+        raise UserError(f"{lesson} has nothing to compute: choose from {', '.join(names())}")
+    least, limit = _mistakes(lesson, {}), max(SATURATED, _largest_weight(lesson, {}))
+    for _ in range(TRIES):
+        fields = exercise.draw(dice)
+        if not _is_good(lesson, fields, least, limit):
+            continue
+        written = str(solution.question(lesson, fields).model_dump(mode="json"))
+        if written not in taken:
+            taken.add(written)
+            return fields
+    raise UserError(f"{lesson}: no further exercise is found after {len(taken)}: ask for fewer variants")
+
+
+def _is_good(lesson: str, fields: dict[str, Any], least: int, limit: float) -> bool:
+    if any(map(_has_an_empty_row, fields.values())):
+        return False
+    try:
+        return _mistakes(lesson, fields) >= least and _largest_weight(lesson, fields) <= limit
+    except UserError:  # numbers that the lesson refuses, such as a matrix without an inverse
+        return False
+
+
+def _has_an_empty_row(value: Any) -> bool:
+    """Whether a list of numbers, or a row of a matrix, is all zeros.
+
+    >>> _has_an_empty_row([[1, 0], [0, 0]]), _has_an_empty_row([1, 0]), _has_an_empty_row(0)
+    (True, False, False)
+    """
+    if not isinstance(value, list | tuple) or not value:
+        return False
+    if any(isinstance(item, list | tuple) for item in value):
+        return any(map(_has_an_empty_row, value))
+    return len(value) > 1 and not any(value)
+
+
+def _mistakes(lesson: str, fields: dict[str, Any]) -> int:
+    """How many mistakes show."""
+    lines = _lines(lesson, fields)
+    finite = all(math.isfinite(leaf) for line in lines.values() for leaf in _numbers(line.value))
+    return len({key for line in lines.values() for key in line.mistakes}) if finite else -1
+
+
+def _largest_weight(lesson: str, fields: dict[str, Any]) -> float:
+    """The largest attention weight that is written down; 0 if there is none."""
+    found = (line.value for name, line in _lines(lesson, fields).items() if name.startswith("weights"))
+    return max((number for value in found for number in _numbers(value) if number <= 1), default=0.0)
+
+
+def _lines(lesson: str, fields: dict[str, Any]) -> Any:
+    return Solution(lesson, solution.question(lesson, fields), {}).lines()
+
+
+def _numbers(value: Any) -> list[float]:
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        return [number for item in value for number in _numbers(item)]
+    return [] if isinstance(value, str | None) else [float(value)]

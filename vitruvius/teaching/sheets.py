@@ -1,0 +1,207 @@
+"""Exercise sheets: a question in words, what is given, tables to fill; and the key with every step."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from vitruvius import lessons
+from vitruvius.core.blocks import Block, Formula, Table, Text
+from vitruvius.core.files import csv_text
+from vitruvius.render.latex import escape
+from vitruvius.teaching import report, verdict
+from vitruvius.teaching.solution import Solution
+
+BLANK = "." * 12
+"""What a cell to fill holds."""
+WIDEST = 12
+"""Columns of a table to fill."""
+FILL_IN = "# Fill in: None stands for a number, or for a text such as 'sqrt(3)/2'."
+HAND_IN = 'with open("answers.json", "w") as file:\n    json.dump(handed_in, file, default=str, indent=2)'
+
+
+def sheet(number: int, solutions: Mapping[str, Solution], drawn: Mapping[str, Any]) -> Iterator[Block]:
+    """What a student gets: every exercise of one variant."""
+    yield Text(text="Name:  ....................................................")
+    yield Text(
+        text=f"Variant {number}. Write numbers, fractions or expressions such as e^2/(1+e^2) or sqrt(3)/2; "
+        "decimals are judged to the digits that you write."
+    )
+    for place, (name, solution) in enumerate(solutions.items(), 1):
+        yield Text(text=f"Exercise {place}: {name.replace('_', ' ')}", style="title")
+        yield from exercise(solution, drawn[name])
+
+
+def exercise(solution: Solution, drawn: Any) -> Iterator[Block]:
+    """The question in words, what is given, and tables to fill."""
+    yield Text(text=task(solution))
+    yield from given(solution, drawn)
+    figure = getattr(lessons.get(solution.lesson), "SHEET_FIGURE", 0)
+    if figure and solution.steps:
+        shown = solution.steps[figure - 1].figure
+        if shown is not None:
+            yield shown
+    for name, line in solution.lines().items():
+        yield Text(text=f"{name}: {line.what}.")
+        yield from _tables(name, solution.values[name])
+
+
+def task(solution: Solution) -> str:
+    """The question in words, with its numbers."""
+    found = lessons.exercise(solution.lesson)
+    assert found is not None
+    return lessons.Board(vars(solution.question)).step(found.TASK).says
+
+
+def given(solution: Solution, drawn: Any) -> Iterator[Block]:
+    """The numbers of the question that were drawn: matrices as formulas, words as text."""
+    written, formulas = solution.question.model_dump(mode="json"), list[str]()
+    for name in drawn:
+        value = getattr(solution.question, name)
+        if isinstance(value, str) or (
+            isinstance(value, tuple) and any(isinstance(item, str) for item in value)
+        ):
+            yield Text(text=f"{name}: {value if isinstance(value, str) else ' '.join(value)}")
+        elif isinstance(written[name], Mapping):
+            rows = tuple((key, str(item)) for key, item in written[name].items())
+            yield Table(title=name, columns=("field", "value"), rows=rows)
+        else:
+            formulas.append(rf"\mathrm{{{escape(name)}}} = {verdict.latex(value)}")
+    if formulas:
+        yield Formula(latex=r", \quad ".join(formulas))
+
+
+def solved(solutions: Mapping[str, Solution], drawn: Mapping[str, Any]) -> Iterator[Block]:
+    """What the teacher gets: every step, every value, and what the common mistakes give."""
+    for place, (name, solution) in enumerate(solutions.items(), 1):
+        yield Text(text=f"Exercise {place}: {name.replace('_', ' ')}", style="title")
+        yield Text(text=task(solution))
+        yield from given(solution, drawn[name])
+        for index, step in enumerate(solution.steps, 1):
+            yield from report.step_blocks(index, step)
+        yield Text(text="Values that are asked for", style="title")
+        for asked in solution.asked:
+            yield Formula(latex=rf"\mathrm{{{escape(asked)}}} = {verdict.latex(solution.values[asked])}")
+        rows = [
+            (asked, f"{says}", _short(wrong))
+            for asked, line in solution.lines().items()
+            for says, wrong in line.mistakes.values()
+        ]
+        columns = ("value", "mistake: what comes out when ...", "is")
+        yield Table(title="Common mistakes", columns=columns, rows=tuple(rows))
+
+
+def blank(number: int, solutions: Mapping[str, Solution]) -> dict[str, Any]:
+    """The file that a student fills and hands in."""
+    answers = {
+        name: {asked: empty(one.values[asked]) for asked in one.asked} for name, one in solutions.items()
+    }
+    return {"student": "", "variant": number, "answers": answers}
+
+
+def blank_csv(number: int, solutions: Mapping[str, Solution]) -> str:
+    """The same as a table: one row per number."""
+    rows: list[dict[str, Any]] = [
+        {"lesson": "", "value": "student", "answer": ""},
+        {"lesson": "", "value": "variant", "answer": number},
+    ]
+    for name, one in solutions.items():
+        for asked in one.asked:
+            rows += [
+                {"lesson": name, "value": path, "answer": ""} for path in paths(asked, one.values[asked])
+            ]
+    return csv_text(rows)
+
+
+def empty(value: Any) -> Any:
+    """The structure of a value, with None in the place of every entry."""
+    if isinstance(value, Mapping):
+        return {key: empty(item) for key, item in value.items()}
+    return [empty(item) for item in value] if isinstance(value, list | tuple) else None
+
+
+def paths(name: str, value: Any) -> Iterator[str]:
+    """The names of the entries of a value, counted from 1.
+
+    >>> list(paths("w", [[1, 2], [3, 4]]))
+    ['w[1,1]', 'w[1,2]', 'w[2,1]', 'w[2,2]']
+    """
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from paths(f"{name}.{key}", item)
+    elif isinstance(value, list | tuple):
+        for place, item in enumerate(value, 1):
+            inner = f"{name[:-1]},{place}]" if name.endswith("]") else f"{name}[{place}]"
+            yield from paths(inner, item)
+    else:
+        yield name
+
+
+def notebook(number: int, solutions: Mapping[str, Solution], drawn: Mapping[str, Any], text: Any) -> str:
+    """A Jupyter notebook: the exercises, cells to fill, and cells that check what was filled in."""
+    cells = [_cell("markdown", f"# Exercises, variant {number}")]
+    for name, one in solutions.items():
+        cells.append(_cell("markdown", text([Text(text=name, style="title"), *exercise(one, drawn[name])])))
+        blanks = {asked: empty(one.values[asked]) for asked in one.asked}
+        rows = "".join(f"    {key!r}: {value!r},\n" for key, value in blanks.items())
+        cells.append(_cell("code", f"{FILL_IN}\n{name} = {{\n{rows}}}"))
+        fields = one.question.model_dump(mode="json")
+        chosen = {key: fields[key] for key in drawn[name]}
+        cells.append(_cell("code", f"import vitruvius\n\nvitruvius.check({name!r}, {name}, **{chosen!r})"))
+    answers = ", ".join(f"{name!r}: {name}" for name in solutions)
+    hand_in = f'handed_in = {{"student": "", "variant": {number}, "answers": {{{answers}}}}}'
+    cells.append(_cell("markdown", "Write your name, run this cell, and hand in the file."))
+    cells.append(_cell("code", f"import json\n\n{hand_in}\n{HAND_IN}"))
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    whole = {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+    for place, cell in enumerate(cells):
+        cell["id"] = f"cell-{place}"
+    return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
+
+
+def _cell(kind: str, source: str) -> dict[str, Any]:
+    cell: dict[str, Any] = {"cell_type": kind, "metadata": {}, "source": source}
+    return cell | ({"execution_count": None, "outputs": []} if kind == "code" else {})
+
+
+def _tables(name: str, value: Any) -> Iterator[Table]:
+    """Tables with a cell for every entry; what has more than two dimensions is taken apart."""
+    if isinstance(value, Mapping):
+        if not any(isinstance(item, Mapping | list | tuple) for item in value.values()):
+            yield Table(columns=tuple(map(str, value)), rows=((BLANK,) * len(value),))
+            return
+        for key, item in value.items():
+            yield from _tables(f"{name}.{key}", item)
+    elif not isinstance(value, list | tuple):
+        yield Table(columns=(name,), rows=((BLANK,),))
+    elif not any(isinstance(item, list | tuple | Mapping) for item in value):
+        for start in range(0, len(value), WIDEST):
+            columns = tuple(
+                f"{name}[{place}]" for place in range(start + 1, min(start + WIDEST, len(value)) + 1)
+            )
+            yield Table(columns=columns, rows=((BLANK,) * len(columns),))
+    elif all(
+        isinstance(row, list | tuple) and not any(isinstance(x, list | tuple) for x in row) for row in value
+    ):
+        columns = tuple(str(place) for place in range(1, len(value[0]) + 1))
+        blanks = (BLANK,) * len(columns)
+        yield Table(
+            columns=(name, *columns), rows=tuple((f"row {i}", *blanks) for i in range(1, len(value) + 1))
+        )
+    else:
+        for place, item in enumerate(value, 1):
+            yield from _tables(f"{name}[{place}]", item)
+
+
+def _short(value: Any) -> str:
+    """A value in a cell of the key."""
+    text = json.dumps(lessons.plain(_rounded(value)))
+    return text if len(text) <= 90 else f"{text[:87]}..."
+
+
+def _rounded(value: Any) -> Any:
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(value, Mapping):
+        return {key: _rounded(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(item) for item in value]
+    return float(f"{value:.4g}") if isinstance(value, float) else value

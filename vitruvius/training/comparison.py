@@ -1,0 +1,54 @@
+"""Whether a network beats the baselines, in a sentence, and why it does not. No torch."""
+
+from typing import NamedTuple
+
+from vitruvius.training.recipe import Augment
+from vitruvius.training.results import Baselines
+
+FEW_STEPS = 3000
+ALL_RIGHT = 0.999
+STRONG_SHIFT, STRONG_CROP = 0.1, 0.3  # fractions of the side
+GAP = 0.05  # accuracy on training images above that on others from which a network is said to overfit
+
+
+class Training(NamedTuple):
+    """What a training has reached and how it was done."""
+
+    accuracy: float  # on the test images, or on the validation images if there are none
+    train_accuracy: float | None  # on augmented training images
+    images: int
+    classes: int
+    steps: int
+    side: int
+    augment: Augment  # its shift in pixels
+
+
+def sentence(part: str, known: Baselines, training: Training) -> str:
+    """Compare a network with the best baseline on `val` or `test` images."""
+    best = known.best(part)
+    if best is None:
+        return ""
+    value = best.test_accuracy if part == "test" else best.val_accuracy
+    assert value is not None
+    where = "test" if part == "test" else "validation"
+    if training.accuracy > value:
+        better = training.accuracy - value
+        return f"better by {better:.1%} than {known.sentence(part)} on the {where} images"
+    if training.accuracy == value >= ALL_RIGHT:
+        return f"as good as {known.sentence(part)} on the {where} images, which leave nothing to gain"
+    return f"not better than {known.sentence(part)} on the {where} images: {why(value, training)}"
+
+
+def why(baseline: float, training: Training) -> str:
+    """Name the likeliest reason why a network is no better than a classifier of pixels, with its cure."""
+    augment, learned = training.augment, training.train_accuracy
+    if learned is not None and learned >= training.accuracy + GAP:
+        each = training.images / max(1, training.classes)
+        cure = "more images, --init of a trained network or stronger augmentation may help"
+        return f"too few images ({each:,.0f} of each class on average) for what it learned by heart; {cure}"
+    is_strong = augment.shift / training.side > STRONG_SHIFT or augment.crop > STRONG_CROP or augment.flip
+    if is_strong and (learned is None or learned < baseline):
+        return "the augmentation may be too strong; compare with --shift 0 --crop 0 and without --flip"
+    if training.steps < FEW_STEPS:
+        return f"too few steps ({training.steps:,}); --epochs gives more"
+    return "the network may be too small, or the learning rate wrong; try --arch auto and another --lr"

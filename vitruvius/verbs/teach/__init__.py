@@ -1,0 +1,1 @@
+"""Make exercise sheets with other numbers for every student, and grade what they hand in."""
