@@ -29,7 +29,8 @@ def fingerprint(result: Result) -> dict[str, Any]:
 
 
 def lines(folder: Path) -> list[dict[str, Any]]:
-    return [{**line, "timing": None} for line in files.read_lines(folder / "records.jsonl")]
+    """The records of a search without times, and without the folder to which its winner went."""
+    return [{**line, "timing": None, "why": None} for line in files.read_lines(folder / "records.jsonl")]
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +115,9 @@ class Killed(BaseException):
     """The process dies: nothing that comes after it is executed."""
 
 
-@pytest.mark.parametrize("at", [1, 4, 7])
+@pytest.mark.parametrize(
+    "at", [pytest.param(1, marks=pytest.mark.slow), 4, pytest.param(7, marks=pytest.mark.slow)]
+)
 def test_a_killed_search_goes_on_and_trains_nothing_twice(
     run: Run, whole: tuple[list[Record], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
 ) -> None:
@@ -207,6 +210,7 @@ def test_hours_become_trainings_and_are_kept(
     assert "depended on the clock" in result.order
 
 
+@pytest.mark.slow
 def test_a_front_has_finalists_of_several_prices(run: Run, tmp_path: Path) -> None:
     result = result_of(run(tmp_path, trainings=8, front="params", scored=8))
     finalists = [network for network in result.networks if "finalist" in network.roles]

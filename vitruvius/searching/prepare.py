@@ -116,7 +116,7 @@ def shared_settings(config: Config) -> dict[str, Any]:
     }
     where = device.choose_device(config.device)
     decided = {"device": where.type, "precision": device.choose_precision(config.precision, where)}
-    return fields | decided | {"compile": "off", "threads": 1, "workers": 1}
+    return fields | decided | {"compile": "off", "threads": 1, "workers": 1, "recipe": "plain"}
 
 
 def _refuse_options(config: Config, flags: Flags) -> None:

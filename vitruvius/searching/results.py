@@ -11,9 +11,14 @@ from vitruvius.core.config import Strict
 from vitruvius.ranking.results import Interval, short
 from vitruvius.searching.plan import Plan
 from vitruvius.searching.settings import Config, Price
+from vitruvius.training.recipe import ClassifierSettings
 
 SHOWN, SHOWN_WEIGHTS = 25, 6
 """Networks in the terminal's table, and features of the surrogate; the page and the files hold all."""
+
+
+HOW_RUN = ("objective", "seed", "checkpoint", "time_limit", "threads", "device", "precision", "workers")
+"""Settings that the command which trains the winner leaves to their defaults."""
 
 
 class Stage(records.Record):
@@ -182,17 +187,16 @@ class Result(records.Result):
     @property
     def train_command(self) -> str:
         """Return the command that trains the recommended network."""
-        fields = (
-            *("data", "data_dir", "validation", "split_seed", "epochs", "batch", "lr", "warmup", "schedule"),
-            *("weight_decay", "clip", "optimiser", "label_smoothing", "shift", "crop"),
-        )
-        kinds, words = Config.model_fields, []
-        for name in fields:
+        words = []
+        for name, field in Config.model_fields.items():
             value = getattr(self.config, name)
-            if name in ("data", "epochs", "schedule") or value != kinds[name].default:
-                words += [f"--{name.replace('_', '-')}", shlex.quote(str(value))]
-        words += ["--flip"] if self.config.flip else []
-        return " ".join(["vitruvius train", *words, "--arch", shlex.quote(f"{self.search}/winner.json")])
+            is_told = name in ("data", "epochs", "schedule") or value != field.default
+            if name not in ClassifierSettings.model_fields or name in HOW_RUN or not is_told:
+                continue
+            option = f"--{name.replace('_', '-')}"
+            words += [option] if value is True else [option, shlex.quote(str(value))]
+        arch = shlex.quote(f"{self.search}/winner.json")
+        return " ".join(["vitruvius train", *words, "--recipe plain", "--arch", arch])
 
     def view(self) -> Iterable[Block]:
         yield from self.answer()

@@ -7,7 +7,7 @@ from pydantic import Field
 from vitruvius.core.config import Part, RunConfig
 from vitruvius.datasets import DataChoice
 from vitruvius.ranking.settings import Executor
-from vitruvius.training.recipe import Augment, Compute, Recipe
+from vitruvius.training.recipe import Augment, Compute, Recipe, Shift
 
 Price = Literal["params", "macs", "ms"]
 """What a network costs: parameters, multiply-adds of one image, milliseconds of one image."""
@@ -59,7 +59,7 @@ class Config(RunConfig, DataChoice, Budget, Recipe, Augment, Compute):
     scored: Annotated[int, Field(ge=1, le=100_000)] | None = None
     """Networks whose proxies are computed; default: four for each short training."""
     schedule: Literal["cosine", "constant", "trapezoid"] = "trapezoid"
-    shift: Annotated[int, Field(ge=0, le=64)] = 2
+    shift: Shift = 0.08
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Fraction of each label that is spread evenly over all classes."""
     spread: Executor = "here"

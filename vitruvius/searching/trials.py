@@ -36,7 +36,9 @@ BASE = "mnist"
 class Training(RunConfig, ClassifierSettings):
     """The settings of one training, as `vitruvius train` records and reads them."""
 
-    changeable: ClassVar[tuple[str, ...]] = ("epochs", "cosine_epochs", "time_limit", "doctor")
+    changeable: ClassVar[tuple[str, ...]] = (
+        *("epochs", "cosine_epochs", "time_limit", "patience", "log", "doctor"),
+    )
 
 
 class Arrays(NamedTuple):
@@ -49,7 +51,10 @@ class Arrays(NamedTuple):
     @classmethod
     def of(cls, data: Dataset) -> "Arrays":
         """Return the arrays of a labelled data set."""
-        facts = {name: getattr(data, name) for name in ("name", "classes", "mean", "std", "source", "sha256")}
+        facts = {
+            name: getattr(data, name)
+            for name in ("name", "classes", "mean", "std", "source", "sha256", "fit")
+        }
         train, validation = (_arrays(split) for split in (data.train, data.validation))
         return cls(facts, train, validation)
 

@@ -22,13 +22,16 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Search, keep the winner as a run, write the run folder; a finished search is shown again."""
     from vitruvius.searching import prepare, session
 
-    # What cannot be searched is refused before there is a run folder.
-    prepared = prepare.prepare(config, flags) if flags.resume is None else None
+    prepared = None
+    if flags.resume is None:  # what cannot be searched is refused before there is a run folder
+        yield from config.decode()
+        prepared = prepare.prepare(config, flags)
     with runs.opened("search", config, flags) as (folder, config), signals.on_signals() as stop:
         if prepared is None:
             finished = session.finished(folder)
             if finished is not None:
                 yield finished
                 return
+            yield from config.decode()
             prepared = session.resumed(folder, config, flags)
         yield from session.run(folder, prepared, flags, stop)
