@@ -60,7 +60,8 @@ def job(where: torch.device, dtype: torch.dtype = torch.float32, **options: obje
     data = toy()
     augment = Augment(shift=2, crop=0.1, flip=True)
     x, y = data.train.x, data.train.y
-    train = Batches(x, y, torch.tensor(0.4), torch.tensor(0.2), 1, augment, dtype=dtype, device=where)
+    scale = torch.tensor(0.4), torch.tensor(0.2)
+    train = Batches(x, y, *scale, seed=1, augment=augment, dtype=dtype, device=where)
     model = build(ARCH, 0).to(where, dtype)
     optimiser = optimisers.build("adamw", model, 1e-3, 0.05)
     recipe = Recipe(**{"epochs": 1, "warmup": 10, **options})

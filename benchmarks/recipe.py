@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks import record
 from vitruvius.core import files
 from vitruvius.core.config import Flags
-from vitruvius.training import presets
+from vitruvius.training import recipes
 from vitruvius.training.results import Epoch, Result
 from vitruvius.verbs import train
 
@@ -105,7 +105,7 @@ def trained(config: train.Config, final: bool) -> dict[str, Any]:
 
 def ablation(data: str, recipe: str, quick: bool) -> list[dict[str, Any]]:
     """The whole recipe, then without each of its ingredients, three seeds each: validation accuracy."""
-    resolved = presets.PRESETS[recipe]
+    resolved = recipes.RECIPES[recipe]
     without = [name for name in OFF if name in resolved and resolved[name] != OFF[name]]
     rows = []
     for left_out in (None, *without[: 1 if quick else None]):
@@ -122,18 +122,16 @@ def svm(data: str) -> dict[str, Any]:
     from sklearn.svm import SVC
 
     found = settings(data, "plain", 0, False).load()
-    parts = []
-    for part in (found.train, found.validation):
-        assert part.y is not None
-        images = part.x[:10_000].flatten(1).double().numpy() / 255
-        parts.append((images, part.y[:10_000].numpy()))
-    (x, y), (vx, vy) = parts
+    (x, y), (vx, vy) = (_rows(part) for part in (found.train, found.validation))
     fitted = [SVC(C=c, gamma=g).fit(x, y) for c in (1, 10) for g in ("scale", 0.01)]
     best = max(fitted, key=lambda one: float(one.score(vx, vy)))
-    tests = found.test.x.flatten(1).double().numpy() / 255
-    assert found.test.y is not None
-    accuracy = float(best.score(tests, found.test.y.numpy()))
+    accuracy = float(best.score(*_rows(found.test)))
     return {"recipe": "SVM on pixels", "data": data, "images": len(x), "test_accuracy": accuracy}
+
+
+def _rows(part: Any) -> tuple[Any, Any]:
+    """The first 10,000 images of a part as rows of numbers in 0..1, and their labels."""
+    return part.x[:10_000].flatten(1).double().numpy() / 255, part.y[:10_000].numpy()
 
 
 def keep(rows: list[dict[str, Any]]) -> None:
@@ -149,7 +147,7 @@ def main() -> None:
     )
     parser.add_argument("--ablation", metavar="DATA")
     parser.add_argument("--final", metavar="DATA")
-    parser.add_argument("--recipe", default="small-data", choices=sorted(presets.PRESETS))
+    parser.add_argument("--recipe", default="small-data", choices=sorted(recipes.RECIPES))
     parser.add_argument("--quick", action="store_true")
     given = parser.parse_args()
     os.chdir(Path(__file__).parent.parent)

@@ -1,6 +1,7 @@
 """The cache of decoded pictures: the same bytes as in memory, verified, shared, limited."""
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import torch
 
 from vitruvius import datasets
 from vitruvius.core import cache
-from vitruvius.core.errors import UserError
+from vitruvius.core.errors import UserError, WorkFailed
 from vitruvius.datasets import DataChoice, Dataset, _cache, _pictures, _workers
 
 Picture = Callable[..., None]
@@ -223,6 +224,16 @@ def test_a_picture_that_kills_its_process_is_named(
     assert data.files is not None
     assert data.files.bad == ("class1/3.png (it kills the process that decodes it)",)
     assert len(data.train) + len(data.validation) + len(data.test) == 11
+
+
+def test_processes_that_never_answer_are_no_fault_of_the_pictures(
+    photos: DataChoice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.executable", shutil.which("false"))
+    monkeypatch.setattr(_workers, "cores", lambda: 1)
+    with pytest.raises(WorkFailed, match="die before their first answer; VITRUVIUS_CACHE_LIMIT=0"):
+        photos.load()
+    assert entries() == []
 
 
 def test_gaps_are_closed_in_place() -> None:

@@ -18,6 +18,9 @@ from vitruvius.teaching.solution import Solution
 
 WITHOUT = ["paper_review"]
 """Lessons of words, with nothing to compute."""
+INDEPENDENT = ["accumulation", "attention_constructions", "depth", "grouped_heads", "masking", "pooling"]
+INDEPENDENT += ["temperature", "zero_grad"]
+"""Lessons whose values are worked out one beside the other: nothing follows from a wrong one."""
 NAMES = [name for name in plugins.members("lessons") if name not in WITHOUT]
 
 
@@ -66,6 +69,20 @@ def test_there_are_enough_mistakes() -> None:
     }
     assert {name: count for name, count in counts.items() if count < 2} == {}
     assert sum(counts.values()) >= 80
+
+
+def test_later_values_are_worked_out_from_the_ones_before() -> None:
+    """Some change of some value, of ten of each, changes another one."""
+
+    def carries(one: Solution, chosen: str, dice: random.Random) -> bool:
+        after = one.lines({chosen: moved(one.lines()[chosen].value, dice)})
+        return not all(check.agrees(line.value, one.values[key]) for key, line in after.items())
+
+    def independent(one: Solution) -> bool:
+        dice = random.Random(0)
+        return not any(carries(one, chosen, dice) for chosen in one.lines() for _ in range(10))
+
+    assert [name for name in NAMES if independent(solved(name))] == INDEPENDENT
 
 
 @pytest.mark.parametrize(

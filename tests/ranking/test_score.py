@@ -88,6 +88,7 @@ def test_every_condition_of_a_score_is_in_its_key(data: datasets.Dataset, tmp_pa
     assert keys == set(scoring(data).tasks)
     assert not keys & set(scoring(data, "snip").tasks)
     assert not keys & set(scoring(data, batch=5).tasks)
+    assert not keys & set(Scoring(whole.networks, whole.shared._replace(device="cuda")).tasks)
     assert not keys & set(scoring(datasets.get("noise:1x8x8", seed=1)).tasks)
     changed = scoring(data, archs=(ARCH, ARCH.with_fields(mlp=9)))
     assert {whole.tasks[key].network for key in keys - set(changed.tasks)} == {OTHER}

@@ -17,7 +17,7 @@ from vitruvius.objectives.classify import classify
 from vitruvius.training import checkpoint, loop
 from vitruvius.training.batches import Batches
 from vitruvius.training.loop import Job
-from vitruvius.training.recipe import Augment, ClassifierSettings, Recipe
+from vitruvius.training.recipe import Augment, ClassifierSettings, Mixing, Recipe
 from vitruvius.training.results import Epoch, Paused
 
 ARCH = Arch(image=8, patch=4, width=8, depth=1, heads=2, mlp=8, classes=2)
@@ -157,7 +157,8 @@ def on_meta(**recipe: object) -> Job:
     """A training on a device whose numbers cannot be read: whoever waits for one fails."""
     x, y = data()
     meta = torch.device("meta")
-    train = Batches(x, y, augment=Augment(shift=1, crop=0.2, flip=True), seed=3, device=meta)
+    augment, mixing = Augment(shift=1, crop=0.2, flip=True, erase=0.5), Mixing(mixup=0.8, cutmix=1.0)
+    train = Batches(x, y, augment=augment, mixing=mixing, seed=3, device=meta)
     model = build(ARCH, seed=0).to(meta)
     settings = Recipe(**{"epochs": 1, "batch": 16, "warmup": 2, **recipe})
     optimiser = torch.optim.AdamW(model.parameters(), lr=0.01, foreach=True)

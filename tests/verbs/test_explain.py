@@ -245,6 +245,7 @@ def test_latex_parses_strictly(capsys: pytest.CaptureFixture[str]) -> None:
 if shutil.which("pdflatex"):  # an engine cannot be installed by pip, and a skip would look like a gap
 
     @pytest.mark.slow
+    @pytest.mark.usefixtures("pictures")
     @pytest.mark.parametrize("name", plugins.members("lessons"))
     def test_latex_compiles(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert spoken(capsys, name, "--out", str(tmp_path / "lesson.tex"))[0] == 0

@@ -90,11 +90,9 @@ def test_what_cannot_be_read_is_named(
     assert message in capsys.readouterr().err
 
 
-def test_lines_for_other_programs_and_the_newest_run_without_a_name(
-    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_lines_for_other_programs(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "bad.png").write_bytes(b"no picture")
-    words = [str(root / "left.png"), str(tmp_path / "bad.png"), "--top", "1", "--quiet"]
+    words = ["halves", str(root / "left.png"), str(tmp_path / "bad.png"), "--top", "1", "--quiet"]
     assert predict(root, *words, "--format", "jsonl", "--name", "lines") == 1
     first, second = map(json.loads, capsys.readouterr().out.splitlines())
     assert first["guesses"][0]["name"] == "left"
@@ -108,7 +106,7 @@ def test_lines_for_other_programs_and_the_newest_run_without_a_name(
 
 
 def test_no_more_images_are_in_memory_than_one_batch(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = []
+    seen: list[int] = []
     real = predictor.classify
 
     def classify(model: predictor.Predictor, x: Any, top: int) -> Any:
@@ -148,12 +146,13 @@ def test_folders_and_patterns_are_read_and_a_bad_file_is_a_row(
     names = [Path(prediction["image"]).name for prediction in found]
     assert names == ["broken.jpg", "left.PNG", "right.PNG", "right.png", "nowhere.png"]
     assert [prediction["failed"] for prediction in found] == [
-        *("not a PNG or JPEG", None, None, None, "not a plain file"),
+        *("not a PNG, JPEG, WebP, GIF, BMP or TIFF", None, None, None, "not a plain file"),
     ]
     assert [p["guesses"][0]["name"] for p in found if p["guesses"]] == ["left", "right", "right"]
     folder = root / "predict" / "many"
     rows = list(csv.DictReader((folder / "predictions.csv").read_text().splitlines()))
-    assert [(row["class_1"], row["failed"]) for row in rows][:2] == [("", "not a PNG or JPEG"), ("left", "")]
+    assert [row["class_1"] for row in rows][:2] == ["", "left"]
+    assert [row["failed"] for row in rows][:2] == ["not a PNG, JPEG, WebP, GIF, BMP or TIFF", ""]
     assert float(rows[1]["probability_1"]) == found[1]["guesses"][0]["probability"]
     assert not list(folder.glob("*attention.png"))
 

@@ -58,7 +58,7 @@ def test_the_path_of_a_folder_is_enough(photos: Path, capsys: pytest.CaptureFixt
     assert (config["arch"], config["shift"], config["epochs"], config["fit"]) == ("auto", 0, 1, "crop")
     assert result["baselines"]["found"][0]["test_accuracy"] is not None
     assert "linear probe" in result["against_baselines"]
-    assert len(result["chosen"]) == 4
+    assert any("no shifts, crops or flips" in sentence for sentence in result["chosen"])
     model = files.read_json(Path("runs/train/a/model.json"))
     assert isinstance(model, dict)
     assert (model["arch"]["image"], model["arch"]["patch"], model["fit"]) == (8, 2, "crop")

@@ -53,6 +53,16 @@ def test_a_diagnosis_shows_the_source_line_as_it_was(site: Visitor) -> None:
     assert HOSTILE not in text
 
 
+def test_a_search_shows_its_answer_and_its_front(site: Visitor) -> None:
+    folder = visitor.search(site.runs, "among")
+    text = site.ask(f"/runs/{identity('search', 'among')}").text
+    assert "Recommended: net-0" in text
+    assert text.count('class="plot"') == 1
+    assert "net-0 recommended" in site.ask("/runs").text
+    assert live.snapshot(folder)["sentence"] == "1 training so far"
+    shutil.rmtree(folder)
+
+
 def test_trainings_are_compared_by_what_differs(site: Visitor) -> None:
     first, second = identity("train", "first"), identity("train", "second")
     text = site.ask(f"/compare?run={first}&run={second}").text

@@ -16,9 +16,14 @@ from vitruvius.core.runs import RunFolder
 from vitruvius.doctor.results import Quoted
 from vitruvius.doctor.results import Result as Diagnosis
 from vitruvius.nn import vit
-from vitruvius.ranking.results import Candidate, Evaluation, MeanScore
+from vitruvius.ranking.results import Candidate, Evaluation, Interval, MeanScore
 from vitruvius.ranking.results import Result as Ranked
 from vitruvius.ranking.settings import Config as RankConfig
+from vitruvius.searching.plan import Plan
+from vitruvius.searching.results import Network, Spent
+from vitruvius.searching.results import Result as Searched
+from vitruvius.searching.results import Trained as Found
+from vitruvius.searching.settings import Config as SearchConfig
 from vitruvius.training.results import Epoch, Timing
 from vitruvius.training.results import Result as Trained
 from vitruvius.web.security import Door
@@ -134,6 +139,32 @@ def diagnosis(runs: Path, name: str) -> Path:
     finding = Finding(**bug, evidence="gradients add up", why=HOSTILE, fix="call zero_grad()")
     folder.keep(Quoted(where=where, source="       6 | loss.backward()\n  >    7 | optimiser.step()"))
     folder.keep(Diagnosis(findings=(finding,), checked=("zero_grad",), steps=20, seconds=1.0))
+    return folder.folder
+
+
+def search(runs: Path, name: str) -> Path:
+    """A search among two networks."""
+    folder = RunFolder(_made(runs / "search" / name), True)
+    files.write_json(folder.path("config.json"), {"data": "noise:1x8x8", "epochs": 2})
+    interval = Interval(value=0.5, low=0.25, high=0.75)
+    sizes = {"arch": ARCH, "params": 99, "macs": 999, "full": (0.5, 0.5), "interval": interval}
+    networks = tuple(Network(name=f"net-{number}", number=number, **sizes) for number in (0, 1))
+    folder.keep(Found(network="net-0", steps=8, accuracy=0.5))
+    facts = {"test_images": 4, "validation_images": 4, "gains": (), "order": "", "drawn": 9, "fitting": 9}
+    names = {"space": "small", "data": "noise", "seed": 0, "run": "runs/train/first", "search": "here"}
+    result = Searched(
+        winner=networks[0],
+        test_accuracy=interval,
+        spent=Spent(trainings=2.0, networks=2, seconds=1.0),
+        plan=Plan(trainings=2, steps=8, rungs=(), finalists=2, baselines=0),
+        front=("net-0",),
+        front_price="params",
+        networks=networks,
+        config=SearchConfig(),
+        **facts,
+        **names,
+    )
+    folder.keep(result)
     return folder.folder
 
 

@@ -157,7 +157,6 @@ def _make(
         outcomes = yield from _decoded(part, pictures, side, fit, label)
         rows = compact(_decoder.rows(part, len(pictures), side), outcomes)
         shape = (len(rows), rows.shape[1], side, side)
-        rows.flush() if isinstance(rows, np.memmap) else None
         del rows  # the file can be shortened when nothing maps it
         os.truncate(part, math.prod(shape))
         index = _index(part, shape, pictures, outcomes)

@@ -10,11 +10,13 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import NamedTuple
 
+from vitruvius.core.errors import WorkFailed
 from vitruvius.core.plugins import PACKAGE
 from vitruvius.datasets._decoder import Outcome, Place
 from vitruvius.datasets._survey import Fit
 
 TASK = 32  # pictures that a process is given at a time
+MOST_DEATHS = 5  # of processes that have never answered: it is not the pictures that kill them
 
 
 class Target(NamedTuple):
@@ -59,6 +61,8 @@ class Worker:
     def __init__(self, target: Target) -> None:
         self.target = target
         self.stopped = False
+        self.has_answered = False
+        self.deaths = 0
         self.process = self._start()
 
     def _start(self) -> "subprocess.Popen[str]":
@@ -87,10 +91,15 @@ class Worker:
         """Return the outcomes of a task; if it kills the process, those of its pictures one by one."""
         answer = self._ask(task)
         if answer:
+            self.has_answered = True
             return [Outcome(*outcome) for outcome in json.loads(answer)]
         if self.stopped:
             return []
         self._end()
+        self.deaths += 1
+        if not self.has_answered and self.deaths > MOST_DEATHS:
+            cure = "VITRUVIUS_CACHE_LIMIT=0 decodes in this process"
+            raise WorkFailed(f"the processes that decode pictures die before their first answer; {cure}")
         self.process = self._start()
         if len(task) == 1:
             return [Outcome(task[0].row, fault="it kills the process that decodes it")]

@@ -32,12 +32,12 @@ class Batches:
     std: Tensor = field(default_factory=lambda: torch.ones(1))
     seed: int = 0
     augment: Augment = Augment()
-    mixing: Mixing = Mixing()
-    sampling: Sampling = Sampling()
     dtype: torch.dtype = torch.float32
     device: torch.device = torch.device("cpu")
     ahead: dict[bytes, tuple[Tensor, Tensor | None]] = field(default_factory=dict, compare=False)
     """Copies to the device that `prefetch` has begun, by the indices of their samples."""
+    mixing: Mixing = Mixing()
+    sampling: Sampling = Sampling()
 
     def __post_init__(self) -> None:
         if self.augment.randaugment and self.x.dtype != torch.uint8:

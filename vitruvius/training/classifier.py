@@ -31,7 +31,7 @@ from vitruvius.training import (
     memory,
     mistakes,
     predictor,
-    presets,
+    recipes,
     report,
     results,
     sampling,
@@ -76,7 +76,7 @@ def prepare(settings: S, is_new: bool = True) -> Prepared[S]:
         return Prepared(settings, data, _network(settings, data), chosen=chosen)
     known = baselines.measure(data) if distributed.rank() == 0 else None
     facts = _facts(data, known)
-    settings, said = presets.resolve(settings, facts)
+    settings, said = recipes.resolve(settings, facts)
     settings, chosen = auto.completed(settings, facts)
     return Prepared(settings, data, _network(settings, data), known, (*said, *chosen))
 
@@ -166,7 +166,7 @@ def describe(prepared: Prepared[S]) -> Iterator[Record]:
         yield Note(text="no C++ compiler found: training runs without torch.compile")
 
 
-def inputs(settings: ClassifierSettings, data: Dataset) -> dict[str, str]:
+def inputs(settings: ClassifierSettings, data: Dataset) -> dict[str, Any]:
     """Return the SHA-256 of what is read, which must be the same when a run is resumed."""
     taught = {"teacher_sha256": teacher.fingerprint(settings.teacher)} if settings.teacher else {}
     return {"data_sha256": data.sha256, **taught}

@@ -8,7 +8,6 @@ import copy
 import math
 import signal
 from dataclasses import replace
-from typing import Any
 
 import torch
 
@@ -74,12 +73,6 @@ def _copied(job: Job, settings: ClassifierSettings) -> Job:
         settings.optimiser, model, LOWEST, settings.weight_decay, settings.layer_decay
     )
     recipe = settings.model_copy(update={"schedule": "constant", "warmup": 0, "lr": LOWEST})
+    job = replace(job, model=model, optimiser=optimiser, recipe=recipe, cursor=Cursor(), taken=[])
     # Not compiled: the compiled objective belongs to the model of the job.
-    changed: dict[str, Any] = {
-        "compiled": None,
-        "average": None,
-        "cursor": Cursor(),
-        "taken": [],
-        "scaler": None,
-    }
-    return replace(job, model=model, optimiser=optimiser, recipe=recipe, **changed)
+    return replace(job, compiled=None, average=None, scaler=None)

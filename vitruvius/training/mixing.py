@@ -51,10 +51,13 @@ def draw(seed: int, epoch: int, samples: int, mixing: Mixing) -> Mixture:
 def mix(batch: Batch, partner: Batch, mixture: Mixture) -> Batch:
     """Return images mixed with their partners, and how much of each label counts."""
     box_BHW, pasted_B = boxes(mixture, *batch.x.shape[-2:])
-    share_B = torch.where(mixture.cuts, 1 - pasted_B, mixture.share).to(batch.x)
+    share_B, where = torch.where(mixture.cuts, 1 - pasted_B, mixture.share), batch.x.device
+    # The host does not wait for these copies to a GPU.
+    share_B = share_B.to(where, batch.x.dtype, non_blocking=True)
+    box_BHW, cuts_B = (values.to(where, non_blocking=True) for values in (box_BHW, mixture.cuts))
     blended = partner.x + share_B.view(-1, 1, 1, 1) * (batch.x - partner.x)
-    cut = torch.where(box_BHW[:, None].to(batch.x.device), partner.x, batch.x)
-    x = torch.where(mixture.cuts.view(-1, 1, 1, 1).to(batch.x.device), cut, blended)
+    cut = torch.where(box_BHW[:, None], partner.x, batch.x)
+    x = torch.where(cuts_B.view(-1, 1, 1, 1), cut, blended)
     return Batch(x, batch.y, partner.y, share_B)
 
 

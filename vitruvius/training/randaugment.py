@@ -36,7 +36,7 @@ def apply(x_BCHW: Tensor, operations_B2: Tensor, signs_B2: Tensor, magnitude: fl
     y_BCHW = x_BCHW.float()
     for chosen_B, sign_B in zip(operations_B2.T, signs_B2.T, strict=True):
         strength_B = sign_B * (magnitude / LARGEST)
-        for index in chosen_B.unique().tolist():
+        for index in chosen_B.bincount().nonzero()[:, 0].tolist():
             mine = (chosen_B == index).nonzero()[:, 0]
             y_BCHW[mine] = members[index](y_BCHW[mine], strength_B[mine]).round().clamp(0, 255)
     return y_BCHW.to(x_BCHW.dtype)

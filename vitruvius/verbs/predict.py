@@ -158,7 +158,8 @@ def _without_run(config: Config, root: str) -> Config:
     """
     word, folder = config.run, Path(config.run)
     marks = ("config.json", "manifest.json", "state")
-    is_run = Path(root, "train", word).is_dir() or any((folder / mark).exists() for mark in marks)
+    places = (folder, Path(root, "train", word)) if folder.name == word else (folder,)
+    is_run = any((place / mark).exists() for place in places for mark in marks)
     names_images = folder.suffix.lower() in SUFFIXES or glob.has_magic(word) or folder.is_dir()
     if not word or is_run or not names_images:
         return config

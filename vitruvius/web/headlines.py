@@ -7,6 +7,7 @@ from vitruvius.pretraining.results import ProbeResult
 from vitruvius.pretraining.results import Result as Pretrained
 from vitruvius.ranking.results import STRUCTURAL
 from vitruvius.ranking.results import Result as Ranked
+from vitruvius.searching.results import Result as Searched
 from vitruvius.training.results import Result as Trained
 
 LONGEST = 120
@@ -18,6 +19,8 @@ def headline(result: records.Result) -> str:
         return _trained(result)
     if isinstance(result, Ranked):
         return _ranked(result)
+    if isinstance(result, Searched):
+        return f"{result.winner.name} recommended, {result.accuracy}"
     if isinstance(result, Pretrained):
         return _pretrained(result)
     if isinstance(result, ProbeResult) and result.rows:

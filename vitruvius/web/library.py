@@ -20,6 +20,7 @@ from vitruvius.measuring.results import Result as Measured
 from vitruvius.pretraining.results import ProbeResult
 from vitruvius.pretraining.results import Result as Pretrained
 from vitruvius.ranking.results import Result as Ranked
+from vitruvius.searching.results import Result as Searched
 from vitruvius.training.results import Result as Trained
 from vitruvius.web.headlines import headline
 
@@ -32,6 +33,7 @@ RESULTS: dict[str, type[records.Result]] = {
     "pretrain": Pretrained,
     "probe": ProbeResult,
     "measure": Measured,
+    "search": Searched,
     "doctor": Diagnosis,
 }
 """The results of verbs that describe them in their subject's room; others have a `Result` of their own."""

@@ -24,6 +24,8 @@ from vitruvius.web.site import Site
 
 SECONDS = 0.5
 """Between two looks at records.jsonl."""
+WITH_EPOCHS = ("train", "pretrain")
+"""Verbs whose settings say after how many epochs a run ends."""
 SILENCE = 15.0
 """Seconds after which an empty line shows that the stream is alive."""
 
@@ -86,10 +88,10 @@ def state(
     word = "finished" if (folder / "result.json").is_file() else "unfinished"
     word = "running" if is_running(folder) else word
     total = config.get("epochs")
-    if not isinstance(total, int) or isinstance(total, bool):
-        count = len(lines)
-        sentence = f"{count} {'record' if count == 1 else 'records'} so far"
-        return State(state=word, sentence=sentence, done=count)
+    if folder.parent.name not in WITH_EPOCHS or not isinstance(total, int) or isinstance(total, bool):
+        noun = "training" if folder.parent.name == "search" else "record"
+        count = sum(line.get("kind") == "trained" for line in lines) if noun == "training" else len(lines)
+        return State(state=word, sentence=f"{count} {noun}{'s' * (count != 1)} so far", done=count)
     numbers = [line["epoch"] for line in lines if isinstance(line.get("epoch"), int)]
     count = min(max(numbers, default=0), total)
     left = None

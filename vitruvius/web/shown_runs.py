@@ -13,6 +13,8 @@ from vitruvius.doctor.results import Result as Diagnosis
 from vitruvius.ranking import report as ranking_report
 from vitruvius.ranking.results import Result as Ranked
 from vitruvius.ranking.results import evaluations, remarks, verdicts
+from vitruvius.searching import report as searching_report
+from vitruvius.searching.results import Result as Searched
 from vitruvius.training import card
 from vitruvius.training.results import Readings
 from vitruvius.training.results import Result as Trained
@@ -40,6 +42,11 @@ def training(folder: Path, result: Trained) -> list[Block]:
 def pretraining(folder: Path, result: records.Result) -> list[Block]:
     """Curves and tables of a pretraining; its reconstructions are among the pictures."""
     return [*live.figures(folder, list(library.lines(folder))), *result.view()]
+
+
+def search(folder: Path, result: Searched) -> list[Block]:
+    """The recommended network, the front, and everything that was tried."""
+    return searching_report.blocks(result)
 
 
 def confusion(folder: Path) -> Heatmap | None:

@@ -35,7 +35,7 @@ def of_run(folder: Path) -> Viewable:
 def of_source(loaded: Source) -> Viewable:
     """Return a loaded run with images of its data."""
     named = loaded.classes[: len(loaded.data.classes)]
-    model = Predictor(loaded.net, named, *scale_tensors(loaded.mean, loaded.std))
+    model = Predictor(loaded.net, named, *scale_tensors(loaded.mean, loaded.std), loaded.data.fit)
     config = files.read_object(loaded.folder / "config.json", follow=False)
     return weights.viewable(
         model,

@@ -25,7 +25,7 @@ from torch import Tensor
 from vitruvius.arch.arch import Arch
 from vitruvius.core import config
 from vitruvius.core.errors import UserError
-from vitruvius.datasets import Dataset, Split
+from vitruvius.datasets import Dataset, Fit, Split
 from vitruvius.nn import layouts
 from vitruvius.nn.vit import ViT
 from vitruvius.training.predictor import Predictor, scale_tensors
@@ -56,6 +56,8 @@ class About(config.Strict):
     """The smallest and the largest value of a pixel, before it is normalised."""
     labels: tuple[int, ...]
     """Classes of the test images; -1 where unknown."""
+    fit: Fit = "squash"
+    """How a picture that is no square becomes one."""
 
     def description(self) -> dict[str, Any]:
         """Return the fields as JSON has them, with what follows from `arch`."""
@@ -76,7 +78,8 @@ class Viewable:
     @property
     def predictor(self) -> Predictor:
         """The network as what classifies pictures."""
-        return Predictor(self.net, self.about.classes, *scale_tensors(self.about.mean, self.about.std))
+        about = self.about
+        return Predictor(self.net, about.classes, *scale_tensors(about.mean, about.std), about.fit)
 
 
 def viewable(model: Predictor, data: Dataset, *, name: str, text: str = "", command: str = "") -> Viewable:
@@ -100,6 +103,7 @@ def viewable(model: Predictor, data: Dataset, *, name: str, text: str = "", comm
         std=std,
         range=(low, high if high > low else low + 1),
         labels=(-1,) * len(chosen) if split.y is None else tuple(split.y[chosen].tolist()),
+        fit=model.fit,
     )
     return Viewable(about, model.net, x if x.dtype == torch.uint8 else x.float())
 

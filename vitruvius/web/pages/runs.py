@@ -24,9 +24,10 @@ DRAWN: dict[str, tuple[str, ...]] = {
     "train": ("curves", "confusion"),
     "pretrain": ("loss", "accuracy"),
     "rank": ("ranking",),
+    "search": ("front",),
 }
 """Pictures of a run that its page draws anew, by verb and the beginning of their names."""
-OWN_PAGE = ("train", "rank", "pretrain", "doctor")
+OWN_PAGE = ("train", "rank", "search", "pretrain", "doctor")
 """Verbs whose runs have a page here; the others show their report.html in a frame."""
 
 
@@ -94,6 +95,7 @@ def _content(folder: Path, result: records.Result | None) -> dict[str, Any]:
 BLOCKS: dict[str, Callable[[Path, Any], Any]] = {
     "train": shown_runs.training,
     "pretrain": shown_runs.pretraining,
+    "search": shown_runs.search,
 }
 
 

@@ -67,7 +67,7 @@ function paint(canvas, side, colour) {
 }
 
 /**
- * A picture file as pixels of a network: stretched to its square, grey or coloured as it needs.
+ * A picture file as pixels of a network: made a square as the training pictures were, grey or coloured.
  * @param {File} file
  * @param {About} about
  * @returns {Promise<Float32Array>}
@@ -81,7 +81,7 @@ export async function readPicture(file, about) {
   }
   const { image: side, channels } = about.arch;
   const [low, high] = about.range;
-  const colours = [0, 1, 2].map((channel) => resized(plane(bitmap, channel), side));
+  const colours = [0, 1, 2].map((channel) => resized(plane(bitmap, channel, about.fit), side));
   const grey = colours[0].map((red, at) => 0.299 * red + 0.587 * colours[1][at] + 0.114 * colours[2][at]);
   const planes = Array.from({ length: channels }, (_, channel) => (channels === 3 ? colours[channel] : grey));
   return Float32Array.from(
@@ -91,22 +91,26 @@ export async function readPicture(file, about) {
 }
 
 /** One colour of a picture, of a large one at most LARGEST pixels per side. */
-function plane(bitmap, channel) {
-  const shrink = Math.min(1, LARGEST / Math.max(bitmap.width, bitmap.height));
-  const [width, height] = [bitmap.width, bitmap.height].map((length) =>
-    Math.max(1, Math.round(length * shrink)),
-  );
+function plane(bitmap, channel, fit) {
+  const part = visiblePart(bitmap, fit);
+  const shrink = Math.min(1, LARGEST / Math.max(part.width, part.height));
+  const [width, height] = [part.width, part.height].map((length) => Math.max(1, Math.round(length * shrink)));
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [width, height];
   const context = canvas.getContext("2d");
   context.imageSmoothingQuality = "high";
-  context.drawImage(bitmap, 0, 0, width, height);
+  const [left, top] = [-part.left * shrink, -part.top * shrink];
+  context.drawImage(bitmap, left, top, bitmap.width * shrink, bitmap.height * shrink);
   const { data } = context.getImageData(0, 0, width, height);
-  return {
-    width,
-    height,
-    values: Float32Array.from({ length: width * height }, (_, at) => data[4 * at + channel]),
-  };
+  const values = Float32Array.from({ length: width * height }, (_, at) => data[4 * at + channel]);
+  return { width, height, values };
+}
+
+/** What of a picture is taken: all of it, the square in its centre, or a square around it with black bars. */
+function visiblePart({ width, height }, fit) {
+  if (fit !== "crop" && fit !== "pad") return { left: 0, top: 0, width, height };
+  const side = fit === "crop" ? Math.min(width, height) : Math.max(width, height);
+  return { left: (width - side) / 2, top: (height - side) / 2, width: side, height: side };
 }
 
 /**

@@ -214,6 +214,7 @@ class Viewer {
         await this.compute();
       this.error.hidden = true;
     } catch (error) {
+      this.computed = { pixels: null, changes: NO_CHANGES }; // what was shown belongs to an earlier picture
       this.fail(error.message);
     }
     this.isComputing = false;
@@ -231,6 +232,9 @@ class Viewer {
         : await this.source.forward(pixels, NO_CHANGES);
     const changed = isChanged(changes) ? await this.source.forward(pixels, changes) : null;
     Object.assign(this.state, { original, changed });
+    const [before, after] = [original.logits, changed?.logits ?? null];
+    showVerdict(this.verdict, this.about, before, after, this.state.image);
+    showChances(this.answer, this.about, before, after);
     this.show();
   }
 
@@ -245,9 +249,6 @@ class Viewer {
     const answer = state.changed ?? state.original;
     const token = state.hovered ?? state.token;
     const map = mapOf(answer, state.view, arch.tokens);
-    const [before, after] = [state.original.logits, state.changed?.logits ?? null];
-    showVerdict(this.verdict, about, before, after, state.image);
-    showChances(this.answer, about, before, after);
     this.looking.textContent = this.sentence(map, token);
     this.patches.show({
       pixels: state.pixels,
@@ -270,7 +271,7 @@ class Viewer {
     const far =
       this.state.view === "rollout"
         ? ""
-        : ` Its patches look ${distance(map, arch).toFixed(1)} pixels far on average.`;
+        : ` There, patches look ${distance(map, arch).toFixed(1)} pixels far on average.`;
     const subject = theToken(arch, token);
     const whose = subject[0].toUpperCase() + subject.slice(1);
     if (!seen[best]) return `${whose} is switched off: it looks nowhere.`;

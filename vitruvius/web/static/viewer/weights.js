@@ -42,6 +42,7 @@
  * @property {number[]} std
  * @property {[number, number]} range the smallest and the largest value of a pixel
  * @property {number[]} labels of the test images; -1: unknown
+ * @property {"squash" | "crop" | "pad"} [fit] how a picture that is no square becomes one
  */
 
 /** @typedef {{heads: number, headDim: number, mlp: number, norm1: Linear, qkv: Linear, out: Linear,

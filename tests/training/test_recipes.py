@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from vitruvius.training import presets
+from vitruvius.training import recipes
 from vitruvius.training.auto import Facts
 from vitruvius.training.recipe import ClassifierSettings
 
@@ -21,19 +21,19 @@ FEW = images()
 
 
 def resolved(known: Facts = FEW, **fields: Any) -> ClassifierSettings:
-    return presets.resolve(ClassifierSettings(**fields), known)[0]
+    return recipes.resolve(ClassifierSettings(**fields), known)[0]
 
 
 def test_plain_is_the_default_of_built_in_data_and_changes_nothing() -> None:
     for given in ({}, {"recipe": "plain"}, {"data": "cifar", "mixup": 0.5}):
         settings = ClassifierSettings(**given)
-        found, said = presets.resolve(settings, FEW)
+        found, said = recipes.resolve(settings, FEW)
         assert found == settings.model_copy(update={"recipe": "plain"})
         assert not said
 
 
 def test_a_recipe_fills_in_what_was_not_given_and_says_so() -> None:
-    found, said = presets.resolve(ClassifierSettings(recipe="deit", epochs=3, mixup=0.0), FEW)
+    found, said = recipes.resolve(ClassifierSettings(recipe="deit", epochs=3, mixup=0.0), FEW)
     assert (found.epochs, found.mixup) == (3, 0.0)
     assert (found.cutmix, found.repeat, found.randaugment, found.flip) == (1.0, 3, 9.0, True)
     assert "cutmix 1" in said[-1]
@@ -51,7 +51,7 @@ def test_a_recipe_fills_in_what_was_not_given_and_says_so() -> None:
     ],
 )
 def test_auto_decides_by_the_number_of_images(fields: dict[str, Any], count: int, name: str) -> None:
-    found, said = presets.resolve(ClassifierSettings(**fields), images(count))
+    found, said = recipes.resolve(ClassifierSettings(**fields), images(count))
     assert found.recipe == name
     assert any(f"{count:,} training images" in text for text in said) == (name != "plain")
 
@@ -59,8 +59,8 @@ def test_auto_decides_by_the_number_of_images(fields: dict[str, Any], count: int
 def test_auto_fine_tunes_what_is_trained_already(tmp_path: Path) -> None:
     found = resolved(data="folder:photos", init=str(tmp_path / "weights.safetensors"))
     assert found.recipe == "finetune"
-    assert found.layer_decay == presets.PRESETS["finetune"]["layer_decay"]
-    assert found.epochs == presets.PRESETS["finetune"]["epochs"]
+    assert found.layer_decay == recipes.RECIPES["finetune"]["layer_decay"]
+    assert found.epochs == recipes.RECIPES["finetune"]["epochs"]
 
 
 def test_small_pictures_are_not_shifted_and_long_trainings_fit_the_count() -> None:
@@ -70,7 +70,7 @@ def test_small_pictures_are_not_shifted_and_long_trainings_fit_the_count() -> No
 
 
 def test_the_warm_up_fits_the_length_that_was_asked_for() -> None:
-    found, said = presets.resolve(ClassifierSettings(data="folder:x", epochs=6, flip=True), FEW)
+    found, said = recipes.resolve(ClassifierSettings(data="folder:x", epochs=6, flip=True), FEW)
     assert (found.epochs, found.warmup, found.flip) == (6, 38, True)  # a tenth of 6 x 63 steps
     assert not any("epochs" in text or "flips" in text for text in said)
 
@@ -78,13 +78,13 @@ def test_the_warm_up_fits_the_length_that_was_asked_for() -> None:
 def test_a_recorded_config_is_not_changed_again() -> None:
     first = resolved(data="folder:photos")
     recorded = ClassifierSettings(**first.model_dump(mode="json"))
-    assert presets.resolve(recorded, images(7)) == (recorded, ())
+    assert recipes.resolve(recorded, images(7)) == (recorded, ())
 
 
 def test_a_config_of_a_version_without_recipes_is_read_as_plain() -> None:
     older = ClassifierSettings.read_older({"data": "folder:photos", "seed": 3})
     assert older["recipe"] == "plain"
-    assert presets.resolve(ClassifierSettings(**older), FEW)[0].mixup == 0
+    assert recipes.resolve(ClassifierSettings(**older), FEW)[0].mixup == 0
 
 
 def test_the_document_shows_what_every_recipe_sets() -> None:
@@ -96,9 +96,9 @@ def test_the_document_shows_what_every_recipe_sets() -> None:
     ]
     defaults = ClassifierSettings()
     fields = [row[0].replace("-", "_") for row in rows]
-    assert {field for preset in presets.PRESETS.values() for field in preset} == set(fields)
+    assert {field for recipe in recipes.RECIPES.values() for field in recipe} == set(fields)
     for column, name in enumerate(header[1:], 1):
         for field, row in zip(fields, rows, strict=True):
-            value = presets.PRESETS[name].get(field, getattr(defaults, field))
+            value = recipes.RECIPES[name].get(field, getattr(defaults, field))
             shown = {True: "on", False: "off"}.get(value) if isinstance(value, bool) else f"{value:g}"
             assert row[column] == shown, (name, field)

@@ -15,7 +15,7 @@ S = TypeVar("S", bound=ClassifierSettings)
 MANY_IMAGES = 100_000
 """Training images from which on `auto` takes the recipe for large sets."""
 
-PRESETS: dict[str, dict[str, Any]] = {
+RECIPES: dict[str, dict[str, Any]] = {
     "plain": {},
     "small-data": {
         "epochs": 100,
@@ -84,9 +84,9 @@ def choose(settings: ClassifierSettings, facts: Facts) -> Chosen:
     """Return the recipe that was asked for; auto decides by `--init` and the number of training images."""
     name = settings.recipe or ("auto" if datasets.own_pictures(settings.data) else "plain")
     if name != "auto":
-        return Chosen(name, {**_defaults(settings), **PRESETS[name]}, ())
+        return Chosen(name, {**_defaults(settings), **RECIPES[name]}, ())
     name = "finetune" if settings.init else "small-data" if facts.images < MANY_IMAGES else "deit"
-    batch = PRESETS[name].get("batch", settings.batch)
+    batch = RECIPES[name].get("batch", settings.batch)
     given = settings.model_fields_set
     rules = auto.choose(facts, settings.batch if "batch" in given else batch)
     found, told = rules.settings(), rules.reasons[2:]
@@ -98,9 +98,9 @@ def choose(settings: ClassifierSettings, facts: Facts) -> Chosen:
     if settings.init:
         by_data = {field: found[field] for field in AUGMENTATION}
         why = f"recipe finetune, because --init {settings.init} is trained already"
-        return Chosen(name, {**PRESETS[name], **by_data}, (why, *told[:1]))
+        return Chosen(name, {**RECIPES[name], **by_data}, (why, *told[:1]))
     why = f"recipe {name}, because there are {facts.images:,} training images"
-    return Chosen(name, {**PRESETS[name], **found}, (why, *told))
+    return Chosen(name, {**RECIPES[name], **found}, (why, *told))
 
 
 def _defaults(settings: ClassifierSettings) -> dict[str, Any]:
