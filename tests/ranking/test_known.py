@@ -64,6 +64,7 @@ def test_the_verb_shows_it_first_and_refuses_columns_without_gaps(tmp_path: Path
     assert [row.name for row in result.reranking.rows] == ["n8"]
     first = next(iter(result.view()))
     assert getattr(first, "text", "").startswith("n8 is first by the prior")
+    other = Flags(runs=str(tmp_path / "runs"), name="y")
     for column, said in (("acc", "all 3 accuracies are known"), ("ac", "did you mean 'acc'")):
         with pytest.raises(UserError, match=said):
             list(rank.run(rank.Config(**asked, known=column), other))

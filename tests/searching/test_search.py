@@ -98,6 +98,7 @@ def test_the_winners_first_training_equals_an_undisturbed_one(
     assert files.sha256(paths[0]) == files.sha256(paths[1])
 
 
+@pytest.mark.slow
 def test_a_search_is_a_function_of_its_settings(
     run: Run, whole: tuple[list[Record], Path], tmp_path: Path
 ) -> None:
@@ -141,6 +142,7 @@ def test_a_killed_search_goes_on_and_trains_nothing_twice(
     assert any("running when the search stopped" in getattr(record, "text", "") for record in records)
 
 
+@pytest.mark.slow
 def test_a_failing_network_is_a_row_with_its_reason(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,6 +203,7 @@ def test_data_that_cannot_be_searched_on_are_refused(
         run(tmp_path, data=f"{place / 'toy.py'}:{name}")
 
 
+@pytest.mark.slow
 def test_hours_become_trainings_and_are_kept(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,7 +30,7 @@ MARGIN = 0.1
 PRIOR_SCALE = 4.0
 """How many times larger the weight of the prior may be than that of a group of features."""
 PENALTIES = tuple(10.0 ** (power / 4) for power in range(-8, 13))
-OUTLIER = 4.0
+OUTLIER = 3.0
 """Accuracies further than so many standard deviations (by the median deviation) from the median are drawn in:
 one diverged training would otherwise decide the fit."""
 Floats = NDArray[np.float64]

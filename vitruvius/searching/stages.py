@@ -23,7 +23,7 @@ from vitruvius.searching.trials import Outcome
 PROXIES = ("dss", "synflow", "snip", "grad_norm", "naswot", "zico", "az_expressivity", "head_confidence")
 """Features beside structure; none of them judges."""
 BATCH = 64
-"""Images of the minibatch on which networks are scored."""
+"""Images of the minibatch on which networks are scored, at most."""
 Stages = Generator[Record, None, list[int]]
 
 
@@ -63,7 +63,7 @@ def score_networks(search: Search) -> Generator[Record, None, None]:
     """Compute the scores of all networks, those that the run folder does not hold yet."""
     prepared, config = search.prepared, search.prepared.config
     archs = [prepared.networks[number].arch for number in search.numbers]
-    batch = min(BATCH, len(prepared.data.train))
+    batch = min(BATCH, config.batch, len(prepared.data.train))  # what fits into memory is checked for --batch
     minibatch = score.minibatch(prepared.data, batch, 0)
     scoring = score.Scoring(archs, score.Shared(score.locate_proxies(PROXIES), {0: minibatch}))
     done = score.read(search.lines, scoring)

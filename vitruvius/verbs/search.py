@@ -6,7 +6,7 @@ largest network that fits. The winner is a run that predict and export take.
 
 vitruvius search --data mnist --max-params 100000
 vitruvius search --data fashion_mnist:mini --max-params 100000 --trainings 20 --spread processes --name shoes
-vitruvius search --data mnist --max-ms 5 --front ms --trainings 12
+vitruvius search --data mnist --max-params 50000 --front macs --trainings 12
 vitruvius search --resume shoes
 """
 
