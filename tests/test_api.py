@@ -117,7 +117,7 @@ def test_stream_yields_records_as_they_come() -> None:
         ("train", (), {"epochs": "ten"}, "epochs needs a whole number, got 'ten'"),
         ("train", (), {"name": 3}, "name must be a valid string, got 3"),
         ("train", (), {"walk": True}, "no field in Config 'walk'"),
-        ("list", ("a", "b"), {}, "'b' is one argument too many"),
+        ("list", ("a", "b", "c"), {}, "'c' is one argument too many"),
     ],
 )
 def test_bad_input_is_raised_at_the_call(

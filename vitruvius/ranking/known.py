@@ -1,6 +1,4 @@
-"""`rank --known COLUMN`: networks whose accuracy is known re-rank those whose accuracy is not, with
-intervals.
-"""
+"""`rank --known COLUMN`: known accuracies re-rank the networks whose accuracy is not, with intervals."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
