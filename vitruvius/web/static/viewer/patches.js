@@ -86,11 +86,13 @@ function showWeight(button, place, seen, weight, most, arch) {
   button.classList.toggle("moved", isMoved);
   button.classList.toggle("first", seen.first === place);
   const figure = button.querySelector(".figure");
-  if (figure) figure.textContent = isOff ? "off" : (100 * weight).toFixed(weight < 0.0995 ? 1 : 0);
+  // What is read aloud must hold what is seen.
+  const share = (100 * weight).toFixed(weight < 0.0995 ? 1 : 0);
+  if (figure) figure.textContent = isOff ? "off" : share;
   const moved = isMoved ? `, showing ${patchName(arch, seen.changes.order[place])}` : "";
   const state = isOff
     ? "switched off"
-    : `${percent(weight)} of the attention of ${theToken(arch, seen.token)}`;
+    : `${share} % of the attention of ${theToken(arch, seen.token)}`;
   button.setAttribute("aria-label", `${patchName(arch, place)}${moved}: ${state}`);
 }
 
