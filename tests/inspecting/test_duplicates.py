@@ -14,8 +14,8 @@ from vitruvius.inspecting import duplicates
 
 
 def smooth(seed: int, count: int = 1, side: int = 48) -> Tensor:
-    """Pictures of soft shapes: noise of 8 x 8 pixels, enlarged."""
-    noise = torch.rand(count, 3, 8, 8, generator=torch.Generator().manual_seed(seed)) * 255
+    """Pictures of soft shapes: noise of 12 x 12 pixels, enlarged."""
+    noise = torch.rand(count, 3, 12, 12, generator=torch.Generator().manual_seed(seed)) * 255
     large = torch.nn.functional.interpolate(noise, (side, side), mode="bilinear", align_corners=False)
     return large.to(torch.uint8)
 
