@@ -14,6 +14,11 @@ PACKAGE = str(Path(__file__).parent.parent)
 STANDARD, INSTALLED = sysconfig.get_path("stdlib"), sysconfig.get_path("purelib")
 LIBRARIES = (PACKAGE, str(Path(torch.__file__).parent), STANDARD, INSTALLED)
 
+FRAMEWORKS = {
+    *("lightning", "pytorch_lightning", "lightning_fabric", "transformers", "accelerate", "trl", "ignite"),
+    *("skorch", "fastai", "composer", "torch_geometric"),
+}
+"""Packages that run the user's training, wherever they lie: also in a checkout of their source."""
 NAMELESS = ("<genexpr>", "<listcomp>", "<lambda>")
 
 _WATCHED: set[str] = set()
@@ -34,16 +39,26 @@ def as_users(files: set[str]) -> Iterator[None]:
 @cache
 def is_users(file: str) -> bool:
     """Whether a source file is the user's own: none of torch, of this package or of any installed library."""
-    library = file.startswith(("<frozen", "<string", *LIBRARIES)) or "site-packages" in file
+    library = (
+        file.startswith(("<frozen", "<string", *LIBRARIES))
+        or "site-packages" in file
+        or "dist-packages" in file
+    )
     return file in _WATCHED or not library
 
 
 def user_frame() -> FrameType | None:
     """The innermost frame of the user's code."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and not is_users(frame.f_code.co_filename):
+    while frame is not None and (not is_users(frame.f_code.co_filename) or _is_frameworks(frame)):
         frame = frame.f_back
     return frame
+
+
+def _is_frameworks(frame: FrameType) -> bool:
+    """Whether a module of a framework's package is running; a script of the same name is in no package."""
+    package = frame.f_globals.get("__package__")
+    return isinstance(package, str) and package.partition(".")[0] in FRAMEWORKS
 
 
 def where() -> str:

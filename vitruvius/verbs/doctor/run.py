@@ -77,8 +77,8 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
 
 def _refuse(config: Config, flags: Flags) -> None:
     """Refuse a missing script, and options that would silently be ignored."""
-    if config.explain and (config.script or flags.name):
-        raise UserError("--explain runs nothing: leave the script and --name out, or --explain")
+    if config.explain and config.script:
+        raise UserError("--explain runs nothing: leave the script out, or --explain")
     if not config.explain and not config.script:
         raise UserError("which script? vitruvius doctor run [--steps N] [--json] SCRIPT.py [ARGUMENTS...]")
     if flags.json and config.format != "text":
