@@ -39,6 +39,7 @@ LIMITS |= {"trainings": 2, "candidates": 200, "scored": 2}
 LIMITS |= {"variants": 1}
 """The largest value that an option has here; where a command leaves it out, it gets this one."""
 PLACEHOLDERS = {"LESSON": "attention", "IMAGE": "image.png", "PACKAGE:FACTORY": "package.models:build"}
+PLACEHOLDERS |= {"PATH": "photos", "DATA": "fashion_mnist:mini"}
 PICTURES = {"mnist": (1, 28, 28), "fashion_mnist": (1, 28, 28), "cifar": (3, 32, 32)}
 """Data sets of files: they are replaced by a few random pictures of the same shape."""
 RUN_OF = {
