@@ -184,6 +184,8 @@ def small(command: str) -> list[str]:
         words = [made if word == name else word for word in words]
     words = ["small.json" if verb == ["measure"] and TABLES.fullmatch(word) else word for word in words]
     limits = {name: limit for name, limit in LIMITS.items() if name in fields and verb != ["export"]}
+    if "epochs" in fields and "--steps" not in words:  # one epoch has fewer steps than the limit
+        limits.pop("steps", None)
     for index, word in enumerate(words[:-1]):
         name, value = word.removeprefix("--"), words[index + 1]
         if word.startswith("--") and name in limits and value.isdigit():
