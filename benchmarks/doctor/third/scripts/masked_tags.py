@@ -12,7 +12,7 @@ VOCAB, TAGS = 60, 5
 def sentence():
     n = int(torch.randint(3, 20, (1,)))
     words = torch.randint(1, VOCAB, (n,))
-    return words, (words + words.roll(1)) % TAGS
+    return words, words % TAGS
 
 
 def collate(batch):
