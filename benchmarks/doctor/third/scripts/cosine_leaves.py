@@ -23,4 +23,8 @@ for epoch in range(epochs):
         loss.backward()
         optimizer.step()
         scheduler.step()
-    print(f"epoch {epoch} loss {loss.item():.4f} lr {optimizer.param_groups[0]['lr']:.5f}")
+    model.eval()
+    with torch.no_grad():
+        fresh = protos[y] + torch.randn_like(x)
+        accuracy = (model(fresh).argmax(1) == y).float().mean().item()
+    print(f"epoch {epoch} accuracy {accuracy:.3f} loss {loss.item():.4f} lr {optimizer.param_groups[0]['lr']:.5f}")
