@@ -19,7 +19,8 @@ for step in range(60):
     logits = policy(state).masked_fill(~allowed, float("-inf"))
     probs = torch.softmax(logits, dim=-1)
     with torch.no_grad():
-        action = torch.nan_to_num(probs, nan=0.2).multinomial(1)
+        noise = -torch.log(-torch.log(torch.rand_like(logits)))
+        action = (logits + noise).argmax(1, keepdim=True)
     reward = -(action.float() - 2 - state[:, :1]).abs()
     advantage = reward - reward.mean()
     log_prob = torch.log(probs.gather(1, action))
