@@ -30,7 +30,7 @@ def maps(n=16):
 
 
 model = HeatMap()
-optimizer = torch.optim.SGD(model.parameters(), lr=0.5, momentum=0.9)
+optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
 for step in range(60):
     x, y = maps()
     optimizer.zero_grad()

@@ -35,7 +35,7 @@ class LongNet(nn.Module):
         return self.out(h.mean(1))
 
 
-def batch(n=8, length=384):
+def batch(n=6, length=256):
     y = torch.randint(0, 2, (n,))
     t = torch.linspace(0, 1, length).expand(n, length)
     wave = torch.sin(20 * t + 6 * torch.rand(n, 1)) * (1 + y[:, None]) + 0.3 * torch.randn(n, length)
@@ -45,7 +45,7 @@ def batch(n=8, length=384):
 torch.manual_seed(311)
 model = LongNet()
 optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
-for step in range(50):
+for step in range(40):
     x, y = batch()
     loss = nn.functional.cross_entropy(model(x), y)
     optimizer.zero_grad()

@@ -31,7 +31,7 @@ class OrderNet(nn.Module):
         self.out = nn.Linear(dim, 2)
 
     def forward(self, ids):
-        x = self.embed(ids.t()) * math.sqrt(32)
+        x = self.embed(ids.t())
         return self.out(self.encoder(self.pos(x)).mean(0))
 
 
@@ -43,8 +43,8 @@ def batch(n=32):
 
 torch.manual_seed(283)
 model = OrderNet()
-optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-for step in range(100):
+optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
+for step in range(120):
     ids, y = batch()
     loss = nn.functional.cross_entropy(model(ids), y)
     optimizer.zero_grad()
