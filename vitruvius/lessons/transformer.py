@@ -26,14 +26,13 @@ TASK = (
     "The original Transformer. (1) A sentence of <length> tokens, width <width>: count the multiply-adds of "
     "self-attention (scores and weighted sum) and of a plain recurrent net (both maps of its state), the "
     "longest path between two tokens, the numbers each remembers, and what is left of a gradient through the "
-    "recurrent net if a step multiplies it by <gain>. (2) Count the parameters of an encoder layer, a decoder "
-    "layer and <depth> of both, with biases, for <mlp> hidden units. (3) Work out the miniature: rows are "
-    "tokens, matrices multiply from the right, <small_heads> heads, all sublayers share their maps, no "
+    "recurrent net if a step multiplies it by <gain>. (2) Count the parameters of an encoder layer, a "
+    "decoder layer and <depth> of both, with biases, for <mlp> hidden units. (3) Work out the miniature: "
+    "rows are tokens, matrices multiply from the right, <small_heads> heads, all sublayers share their maps, no "
     "biases, LN(x + f(x)) with epsilon 1e-5, relu; the scores of words are products with the rows of "
     "embedding."
 )
 MAPS = ("w_q", "w_k", "w_v", "w_o", "w_1", "w_2")
-SLOPE = "\\left|\\frac{\\partial h_n}{\\partial h_1}\\right| \\le g^{n-1} = <gain>^{<steps>} = <surviving>"
 
 
 class Question(lessons.Question):
@@ -183,8 +182,8 @@ def _against_recurrence(board: Board) -> Iterator[Step]:
         "state",
     )
     yield board.step(
-        "From the first token to the last, a recurrent net needs n - 1 = <steps> steps that must wait for one "
-        "another; attention connects every pair in 1, all tokens at once, which is why it trains in parallel.",
+        "From the first token to the last, a recurrent net needs n - 1 = <steps> steps that must wait for "
+        "one another; attention connects every pair in 1, all tokens at once: it trains in parallel.",
         r"\text{path: } O(n) = <path[recurrent]> \text{ against } O(1) = <path[attention]>",
         "path",
     )
@@ -192,7 +191,7 @@ def _against_recurrence(board: Board) -> Iterator[Step]:
         "Along that path a gradient is multiplied <steps> times: it vanishes if a step shrinks it and "
         "explodes if it stretches it. With <gain> per step <surviving:.3g> of it is left. Gates (LSTM) bring "
         "the factor near 1; attention and its sums make the path short instead.",
-        SLOPE,
+        r"\left| \frac{\partial h_n}{\partial h_1} \right| \le g^{n-1} = <gain>^{<steps>} = <surviving>",
     )
     lengths = [board["d"] * 2.0**power for power in range(-4, 4)]
     growth = {"self-attention, 2n²d": [2 * n * n * board["d"] for n in lengths]}
@@ -214,9 +213,9 @@ def _encoder_steps(question: Question, board: Board) -> Iterator[Step]:
     board |= run._asdict() | {"small": size["D"], "head": size["D"] // question.small_heads, "N": size["N"]}
     yield board.step(
         "The encoder reads the source: embeddings times the root of the width, plus sines and cosines of the "
-        "position, since attention alone sees a set. In its self-attention queries, keys and values are three "
-        "maps of the same <N> tokens, so what is mixed depends on the tokens themselves. <small_heads> heads "
-        "of <head> columns compare in <small_heads> ways at once at the price of one; in one head the ways "
+        "position, since attention alone sees a set. In its self-attention queries, keys and values are "
+        "three maps of the same <N> tokens, so what is mixed depends on the tokens themselves. "
+        "<small_heads> heads of <head> columns compare in <small_heads> ways at once at the price of one; in one head the ways "
         "would be averaged.",
         r"A_i = \operatorname{softmax}\left(\frac{Q_i K_i^T}{\sqrt{<head>}}\right), \qquad A_1 = "
         r"<encoder_weights[0]>",
@@ -226,7 +225,7 @@ def _encoder_steps(question: Question, board: Board) -> Iterator[Step]:
         "Behind every part stands a sum with its input and then layer normalisation: each token's <small> "
         "entries get mean 0 and variance 1 by their own statistics, independent of the batch and of the "
         "length. The sum lets signals and gradients pass, the norm keeps their size equal in every layer. "
-        "(The paper normalises after the sum; before the part, as a ViT does, deep networks train more easily.)",
+        "(The paper normalises after the sum; before the part, as a ViT does, deep networks train better.)",
         r"u = \mathrm{LN}(x + [A_1 V_1; \dots; A_H V_H] W_o) = <seen_ND>, \quad \mathrm{LN}(z) = \gamma "
         r"\odot \frac{z - \bar z}{\sqrt{\mathrm{var}(z) + \epsilon}} + \beta",
         "seen_ND",
@@ -282,7 +281,6 @@ def _size_steps(question: Question, board: Board) -> Iterator[Step]:
         "dim": question.width // question.heads,
         "stack": board["encoder_layer"] + board["decoder_layer"],
     }
-    board["table"] = question.words * question.width
     yield board.step(
         "Sizes: <heads> heads of <dim> entries, width <width>, <mlp> hidden units. An encoder layer has 1 "
         "attention, 1 feed-forward part and 2 norms; a decoder layer 2 attentions, 1 feed-forward part and 3 "
