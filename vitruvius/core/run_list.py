@@ -62,7 +62,22 @@ def verified(root: Path) -> tuple[Run, ...]:
         for path in root.glob(f"*/*/{sign}"):
             if str(path.parent) not in found and (run := read(path.parent)) is not None:
                 found[run.folder] = run
-    return tuple(run if run.state == "running" else _verified(run) for run in found.values())
+    return tuple(
+        run if run.state == "running" else run.model_copy(update={"faults": faults(run)})
+        for run in found.values()
+    )
+
+
+def faults(run: Run) -> tuple[str, ...]:
+    """Return what is damaged in a run: its files, or a result that cannot be read."""
+    folder = Path(run.folder)
+    found = dict.fromkeys(integrity.check(folder))  # an ordered set: two checkpoints may say the same
+    if os.path.lexists(folder / "result.json"):
+        try:
+            files.read_object(folder / "result.json", follow=False)
+        except UserError as error:
+            found[str(error)] = None
+    return tuple(found)
 
 
 def verdict(runs: Sequence[Run]) -> Iterator[Block]:
@@ -131,18 +146,6 @@ def is_running(folder: Path) -> bool:
     except OSError:  # it is another user's
         return True
     return True
-
-
-def _verified(run: Run) -> Run:
-    """Return a run with its faults: those of its files, and a result of a type that cannot be read."""
-    folder = Path(run.folder)
-    faults = dict.fromkeys(integrity.check(folder))  # an ordered set: two checkpoints may say the same
-    if os.path.lexists(folder / "result.json"):
-        try:
-            files.read_object(folder / "result.json", follow=False)
-        except UserError as error:
-            faults[str(error)] = None
-    return run.model_copy(update={"faults": tuple(faults)})
 
 
 def _parts(folder: Path) -> Iterator[os.stat_result]:

@@ -36,7 +36,7 @@ class Config(config.Config):
     table: Positional[str] = "fifty"
     """With networks: the table whose networks are listed, fifty or a FILE.json."""
     verify: bool = False
-    """With runs: compare all files with their checksums and say what is damaged; exit code 1 if anything is."""
+    """With runs: compare all files with their checksums; exit code 1 if anything is damaged."""
 
 
 class Member(config.Strict):
