@@ -1,4 +1,4 @@
-"""Lose power before every write, fsync and rename of a training and its finish, resume, compare to the bit."""
+"""Lose power before every write, fsync and rename of a training, resume, and compare its end to the bit."""
 
 import os
 import tempfile

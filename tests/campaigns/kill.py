@@ -1,4 +1,4 @@
-"""Kill train, pretrain, rank and search with SIGKILL at random instants, resume, compare the end to the bit."""
+"""Kill train, pretrain, rank and search at random instants, resume, and compare their ends to the bit."""
 
 import json
 import subprocess
