@@ -25,8 +25,8 @@ SECONDS = 5
 TRACEBACK = 99
 NASTY = (
     "", "-", "--", "-1", "0", "1e999", "nan", "10" * 200, "\udcff", "../..", "/dev/null", "/dev/zero",
-    "a" * 5000,     "x=y", "depth=" + "[" * 3000, "width=99999999999", "null", "{}", "[1", "folder:/", "a:b:c", "0/0",
-    "é\x1b[31m",     "mnist", "fifty", "attention", "runs", "1", "2,4", "true",
+    "a" * 5000, "x=y", "depth=" + "[" * 3000, "width=99999999999", "null", "{}", "[1", "folder:/", "a:b:c",
+    "0/0", "é\x1b[31m", "mnist", "fifty", "attention", "runs", "1", "2,4", "true",
 )  # fmt: skip
 
 
