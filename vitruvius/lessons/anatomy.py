@@ -245,9 +245,12 @@ def _steps_behind_attention(arch: Arch, board: Board) -> Iterator[Step]:
         value={"layers": arch.depth, "attentions": arch.depth},
     )
     board["head"] = arch.width * arch.classes + arch.classes
+    board["hidden"] = arch.width * arch.width + arch.width
     yield board.step(
         f"The classes come from {READ[arch.pooling]}, one linear map of <width> entries to <arch.classes> "
-        "scores. Softmax makes them probabilities.",
+        "scores. Softmax makes them probabilities. In pre-training the paper puts a hidden layer of <width> "
+        "tanh units before that map (an MLP head, <hidden> parameters more); for fine-tuning it is taken off "
+        "and the map is new, starting at 0.",
         r"y = W z + b, \qquad <width> \cdot <arch.classes> + <arch.classes> = <head>",
     )
 
