@@ -68,7 +68,7 @@ def test_every_verb_has_help_with_examples(verb: list[str], capsys: pytest.Captu
         (["lst"], "no command 'lst': did you mean 'list'?"),
         (["list", "--jsn"], "did you mean '--json'?"),
         (["list", "kernls"], "no family 'kernls': did you mean 'kernels'?"),
-        (["list", "a", "b"], "'b' is one word too many"),
+        (["list", "a", "b", "c"], "'c' is one word too many"),
         (["train", "--epochs", "ten"], "epochs needs a whole number, got 'ten'"),
         (["train", "--epochs"], "--epochs needs a value"),
         (["train", "--quiet=yes"], "--quiet takes no value"),

@@ -2,11 +2,14 @@
 
 import json
 import os
+import socket
 from pathlib import Path
 from typing import Any
 
 from vitruvius.cli import main
-from vitruvius.core import files
+from vitruvius.core import files, integrity, run_list
+
+HOST = socket.gethostname()
 
 
 def test_runs_are_listed_newest_first_with_their_best_value(tmp_path: Path, capsys: Any) -> None:
@@ -42,3 +45,49 @@ def test_runs_are_listed_newest_first_with_their_best_value(tmp_path: Path, caps
 def test_no_runs_are_said_to_be_none(tmp_path: Path, capsys: Any) -> None:
     assert main(["list", "runs", "--runs", str(tmp_path / "nothing")]) == 0
     assert "there are none" in capsys.readouterr().out
+
+
+def sealed(folder: Path) -> Path:
+    """A finished run whose manifest names its files."""
+    folder.mkdir(parents=True)
+    for name in ("config.json", "result.json"):
+        files.write_json(folder / name, {"data": "mnist"})
+    (folder / "model.safetensors").write_bytes(b"weights")
+    integrity.write_manifest(folder, integrity.Manifest(files=files.folder_hashes(folder)))
+    return folder
+
+
+def test_verified_runs_say_what_is_damaged(tmp_path: Path, capsys: Any) -> None:
+    whole = sealed(tmp_path / "train" / "whole")
+    assert main(["list", "runs", "--verify", "--runs", str(tmp_path)]) == 0
+    assert "nothing is damaged in 1 verified run folders" in capsys.readouterr().out
+    (sealed(tmp_path / "rank" / "flipped") / "model.safetensors").write_bytes(b"weighTs")
+    (sealed(tmp_path / "train" / "unconfigured") / "config.json").unlink()
+    files.write_json(sealed(tmp_path / "train" / "busy") / ".holder", {"pid": os.getpid(), "host": HOST})
+    (tmp_path / "train" / "busy" / "model.safetensors").write_bytes(b"being written")
+    assert main(["list", "runs", "--runs", str(tmp_path)]) == 0
+    capsys.readouterr()
+    assert main(["list", "runs", "--verify", "--runs", str(tmp_path)]) == 1
+    shown = capsys.readouterr().out
+    assert "2 of 3 verified run folders are damaged; 1 running, not verified" in shown
+    assert "model.safetensors: its SHA-256 is not the one in manifest.json" in shown
+    assert main(["list", "runs", "--verify", "--json", "--runs", str(tmp_path)]) == 1
+    faults = {run["name"]: run["faults"] for run in json.loads(capsys.readouterr().out)["runs"]}
+    assert faults[whole.name] == []
+    assert faults["busy"] is None
+    assert "config.json" in faults["unconfigured"][0]
+    assert main(["list", "presets", "--verify"]) == 2
+
+
+def test_a_result_of_an_unfinished_run_is_verified_too(tmp_path: Path) -> None:
+    folder = tmp_path / "train" / "one"
+    folder.mkdir(parents=True)
+    files.write_json(folder / "config.json", {})
+    (folder / "result.json").write_text("[1]")
+    (run,) = run_list.verified(tmp_path)
+    assert run.faults is not None
+    assert "an object with fields is needed" in run.faults[0]
+
+
+def test_an_empty_folder_of_runs_has_nothing_damaged(tmp_path: Path) -> None:
+    assert main(["list", "runs", "--verify", "--runs", str(tmp_path)]) == 0

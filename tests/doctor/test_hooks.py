@@ -407,3 +407,12 @@ def test_asked_derivatives_and_steps_have_the_same_keys() -> None:
         torch.autograd.grad(net(torch.randn(4, 3)).sum(), list(net.parameters()))
         optimiser.step()
     assert watcher.trace.of(AutogradGrad)[0].inputs == watcher.trace.of(Step)[0].parameters
+
+
+def test_a_watcher_goes_on_when_one_inside_it_has_ended() -> None:
+    outer, net = Watcher(), nn.Linear(3, 1)
+    with installed(outer):
+        with installed(Watcher()):
+            net(torch.randn(4, 3))
+        net(torch.randn(4, 3))
+    assert len(outer.trace.of(Forward)) == 2

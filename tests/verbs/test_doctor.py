@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from vitruvius.cli import main
+from vitruvius.core import plugins
 
 FORGETFUL = """
 import sys
@@ -97,6 +98,14 @@ def test_the_words_after_the_script_are_its_own(script: Path, capsys: pytest.Cap
         (["nowhere.py"], "nowhere.py: no such file or directory"),
         (["--stpes", "3", "x.py"], "did you mean '--steps'?"),
         (["--steps", "0", "x.py"], "steps"),
+        (["--format", "xml", "x.py"], "format"),
+        (["--format", "sarif", "--json", "x.py"], "two formats: leave one out"),
+        (["--explain", "zero_gard"], "no check 'zero_gard': did you mean 'zero_grad'?"),
+        (["--explain", "zero_grad", "x.py"], "--explain runs nothing"),
+        (["-m", "nowhere.train"], "no module 'nowhere.train'"),
+        (["-m", "json.nowhere"], "no module 'json.nowhere'"),
+        (["-m", "json.tool.more"], "no module 'json.tool.more'"),
+        (["-m", "..train"], "no module '..train'"),
     ],
 )
 def test_bad_words_are_named(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -206,3 +215,59 @@ def test_a_model_has_a_table_of_all_six_combinations(
     assert "modules that mix rows: 1;" in out
     assert main(["doctor", "model", f"{script}:healthy", "--table"]) == 0
     assert "modules that mix rows: none;" in capsys.readouterr().out
+
+
+def test_sarif_is_alone_on_stdout_and_the_exit_code_stays(
+    script: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["doctor", "run", "--format", "sarif", str(script)]) == 1
+    shown = capsys.readouterr()
+    assert shown.err.startswith("given []")
+    (found,) = json.loads(shown.out)["runs"][0]["results"]
+    assert found["ruleId"] == "zero_grad"
+    assert found["locations"][0]["physicalLocation"]["region"]["startLine"] == 9
+
+
+@pytest.mark.parametrize(("name", "start"), [("github", "::error file="), ("junit", "<?xml version=")])
+def test_a_format_fails_the_build_only_by_findings(
+    name: str, start: str, script: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["doctor", "run", "--format", name, str(script)]) == 1
+    assert capsys.readouterr().out.startswith(start)
+    script.write_text(HEALTHY)
+    assert main(["doctor", "run", "--format", name, str(script)]) == 0
+    assert "zero_grad (exact)" not in capsys.readouterr().out
+
+
+def test_a_bug_is_explained_with_its_programs_and_its_lesson(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "run", "--explain", "zero_grad"]) == 0
+    out = capsys.readouterr().out
+    assert "nothing zeroes them between step() and backward()" in out
+    sick, healthy = out.partition("Sick:")[2].split("Healthy:")
+    assert "optimizer.zero_grad()" not in sick
+    assert "        optimizer.zero_grad()" in healthy
+    assert out.rstrip().endswith("vitruvius explain zero_grad")
+    assert main(["doctor", "run", "--explain", "one_class", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["lesson"] is None
+
+
+def test_every_lesson_that_a_check_names_exists() -> None:
+    named = {
+        name: plugins.constant(member.path, "LESSON") for name, member in plugins.members("checks").items()
+    }
+    assert {lesson for lesson in named.values() if lesson} <= set(plugins.members("lessons"))
+    assert named["zero_grad"] == "zero_grad"
+
+
+def test_m_runs_a_module_of_a_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    package = tmp_path / "studies"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "train.py").write_text(FORGETFUL)
+    monkeypatch.chdir(tmp_path)
+    assert main(["doctor", "run", "--steps", "4", "-m", "studies.train", "-m", "--epochs", "3"]) == 1
+    out = capsys.readouterr().out
+    assert "given ['-m', '--epochs', '3']" in out
+    assert f"{package / 'train.py'}:9: error: zero_grad" in out

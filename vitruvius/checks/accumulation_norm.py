@@ -3,6 +3,7 @@
 from vitruvius.checks import Finding, Findings, Trace, named
 from vitruvius.checks._steps import accumulations
 
+LESSON = "accumulation"
 SICK = """
 import torch
 net = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.BatchNorm1d(8), torch.nn.Linear(8, 1))

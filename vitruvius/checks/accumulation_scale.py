@@ -3,6 +3,7 @@
 from vitruvius.checks import Criterion, Finding, Findings, Trace
 from vitruvius.checks._steps import accumulations
 
+LESSON = "accumulation"
 SICK = """
 import torch
 net = torch.nn.Linear(3, 1)

@@ -7,6 +7,7 @@ from torch import Tensor
 from vitruvius.checks import Criterion, Findings, Trace, exact_error, lines, training
 from vitruvius.checks._experiment import Specimen, first_module, moved, specimens
 
+LESSON = "masking"
 LAYER = "nn.TransformerEncoderLayer(8, 2, 8, 0.0, batch_first=True)"
 SICK = training(
     "text = torch.randint(0, 9, (4, 7))",

@@ -2,6 +2,7 @@
 
 from vitruvius.checks import DropoutInEval, Findings, Forward, Trace, exact_error, lines, training
 
+LESSON = "dropout"
 SICK = """
 import torch
 class Net(torch.nn.Linear):

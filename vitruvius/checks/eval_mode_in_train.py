@@ -2,6 +2,7 @@
 
 from vitruvius.checks import Backward, Finding, Findings, Forward, Step, Trace, lines, named
 
+LESSON = "dropout"
 SICK = """
 import torch
 net = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 1))

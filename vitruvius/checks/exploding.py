@@ -3,6 +3,7 @@
 from vitruvius.checks import Finding, Findings, Trace, training
 from vitruvius.checks._depth import FIRST_STEPS, Profile, by_depth
 
+LESSON = "depth"
 SICK = training(
     "x = torch.randn(8, 16)",
     "F.l1_loss(net(x), x[:, :1]).backward()  # here",

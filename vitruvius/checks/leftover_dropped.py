@@ -5,6 +5,7 @@ from collections import Counter
 from vitruvius.checks import Finding, Findings, GradientsDropped, Trace, exact_error
 from vitruvius.checks._steps import Group, accumulations, line
 
+LESSON = "accumulation"
 SICK = """
 import torch
 net = torch.nn.Linear(3, 1)

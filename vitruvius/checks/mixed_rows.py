@@ -7,6 +7,7 @@ import torch
 from vitruvius.checks import Example, Findings, Trace, exact_error, training
 from vitruvius.checks._experiment import Specimen, first_module, moved, specimens
 
+LESSON = "normalisation"
 SICK = training(
     "x = torch.randn(16, 3)",
     "F.cross_entropy(net(x), (x[:, 0] > 0).long()).backward()  # here",

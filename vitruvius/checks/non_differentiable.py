@@ -3,6 +3,7 @@
 from vitruvius import checks
 from vitruvius.checks import Backward, Findings, Forward, Step, Trace, exact_error, holding, lines, training
 
+LESSON = "argmax_attention"
 SICK = training(
     "hidden = net[0](torch.randn(8, 3)).round()",
     "net[1](hidden).square().mean().backward()  # here",

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from vitruvius.checks import Example, Finding, Findings, Trace
 from vitruvius.checks._experiment import moved, specimens
 
+LESSON = "positions"
 SICK = """
 import torch
 class Tokens(torch.nn.Module):

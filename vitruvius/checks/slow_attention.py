@@ -2,6 +2,7 @@
 
 from vitruvius.checks import Attention, Finding, Findings, Trace, training
 
+LESSON = "attention_cost"
 SICK = training(
     "h = net(torch.randn(2, 5, 8))",
     "F.scaled_dot_product_attention(h, h, h).square().mean().backward()  # here",

@@ -7,6 +7,7 @@ from itertools import pairwise
 from vitruvius.checks import Backward, Finding, Findings, Forward, Step, Trace, lines, named, training
 from vitruvius.checks._words import speaks_of_test
 
+LESSON = "normalisation"
 SICK = training(net="nn.Sequential(nn.Linear(3, 8), nn.Dropout(0.5), nn.Linear(8, 1))")
 SICK += "with torch.no_grad():\n    print(net(torch.randn(8, 3)).mean())  # here\n"
 HEALTHY = SICK.replace("with torch.no_grad", "net.eval()\nwith torch.no_grad")

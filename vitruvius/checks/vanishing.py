@@ -3,6 +3,7 @@
 from vitruvius.checks import Finding, Findings, Trace, holding, training
 from vitruvius.checks._depth import by_depth
 
+LESSON = "depth"
 SICK = training(
     "x = torch.randn(8, 8)",
     "(net(x) - x[:, :1]).square().mean().backward()  # here",

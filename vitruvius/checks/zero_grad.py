@@ -2,6 +2,7 @@
 
 from vitruvius.checks import Findings, Step, Trace, exact_error, lines, training
 
+LESSON = "zero_grad"
 HEALTHY = training(
     "x = torch.randn(8, 3)", "(net(x) - x.sum(1, keepdim=True)).square().mean().backward()"
 ).replace("optimizer.step()", "optimizer.step()  # here")

@@ -15,6 +15,7 @@ from vitruvius.checks import (
 )
 from vitruvius.checks._steps import line
 
+LESSON = "zero_grad"
 SICK = training(BATCH, "optimizer.zero_grad()").replace("optimizer.step()", "optimizer.step()  # here")
 HEALTHY = training()
 

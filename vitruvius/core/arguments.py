@@ -60,8 +60,8 @@ class _Parser(argparse.ArgumentParser):
 def _parser(verb: Any, program: str, known: list[Option], short: bool) -> argparse.ArgumentParser:
     """Build a parser whose namespace holds only what was typed; `short` hides all but ten options."""
     source = Path(verb.__file__)
-    names = [option.field for option in known]
-    shown = (verb.Config.short or names[:10]) if short else names
+    fields = [option.field for option in known]
+    shown = (verb.Config.short or fields[:10]) if short else fields
     more = [f"\n{program} --help shows all {len(known)} options."] if len(shown) < len(known) else []
     positionals = [f"[{option.field.upper()}]" for option in known if option.is_positional]
     paragraphs = docstring(source).strip().split("\n\n")
@@ -79,8 +79,9 @@ def _parser(verb: Any, program: str, known: list[Option], short: bool) -> argpar
     for option in known:
         if not option.is_rest:
             hidden = {"help": argparse.SUPPRESS} if option.field not in shown else {}
-            name = option.field if option.is_positional else option.name
-            groups[option.group].add_argument(name, **_keywords(option) | hidden)
+            letters = [f"-{verb.Config.letters[option.field]}"] if option.field in verb.Config.letters else []
+            names = [option.field] if option.is_positional else [*letters, option.name]
+            groups[option.group].add_argument(*names, **_keywords(option) | hidden)
     return parser
 
 

@@ -53,6 +53,8 @@ class Config(Part):
     """The fields of `Flags` that the verb takes."""
     short: ClassVar[tuple[str, ...]] = ()
     """The fields that `-h` shows; default: the first ten."""
+    letters: ClassVar[Mapping[str, str]] = {}
+    """Switches that also have a one-letter name: `{"module": "m"}` lets `-m` mean `--module`."""
 
 
 class RunConfig(Config):

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from vitruvius.core import files
-from vitruvius.core.blocks import Table
+from vitruvius.core import files, integrity
+from vitruvius.core.blocks import Block, Table, Text
 from vitruvius.core.config import Strict
 from vitruvius.core.errors import UserError
 
@@ -44,6 +44,8 @@ class Run(Strict):
     date: str
     """When its folder was last written to."""
     bytes: int
+    faults: tuple[str, ...] | None = None
+    """What is damaged, if the folder was verified; one that a process writes to at this moment is not."""
 
 
 def find(root: Path) -> tuple[Run, ...]:
@@ -51,6 +53,45 @@ def find(root: Path) -> tuple[Run, ...]:
     found = (read(path.parent) for path in root.glob("*/*/config.json"))
     known = (run for run in found if run is not None)
     return tuple(sorted(known, key=lambda run: (run.date, run.verb, run.name), reverse=True))
+
+
+def verified(root: Path) -> tuple[Run, ...]:
+    """Return all runs below a folder with what is damaged in them; those without a config.json too."""
+    found = {run.folder: run for run in find(root)}
+    for sign in ("manifest.json", "result.json", "state"):
+        for path in root.glob(f"*/*/{sign}"):
+            if str(path.parent) not in found and (run := read(path.parent)) is not None:
+                found[run.folder] = run
+    return tuple(
+        run if run.state == "running" else run.model_copy(update={"faults": faults(run)})
+        for run in found.values()
+    )
+
+
+def faults(run: Run) -> tuple[str, ...]:
+    """Return what is damaged in a run: its files, or a result that cannot be read."""
+    folder = Path(run.folder)
+    found = dict.fromkeys(integrity.check(folder))  # an ordered set: two checkpoints may say the same
+    if os.path.lexists(folder / "result.json"):
+        try:
+            files.read_object(folder / "result.json", follow=False)
+        except UserError as error:
+            found[str(error)] = None
+    return tuple(found)
+
+
+def verdict(runs: Sequence[Run]) -> Iterator[Block]:
+    """Say how many of the verified runs are intact, then what is damaged."""
+    damaged = [run for run in runs if run.faults]
+    running = sum(run.faults is None for run in runs)
+    skipped = f"; {running} running, not verified" if running else ""
+    checked = len(runs) - running
+    if not damaged:
+        yield Text(text=f"nothing is damaged in {checked} verified run folders{skipped}", style="good")
+        return
+    yield Text(text=f"{len(damaged)} of {checked} verified run folders are damaged{skipped}", style="error")
+    rows = tuple((run.verb, run.name, fault) for run in damaged for fault in run.faults or ())
+    yield Table(title="damage", columns=("verb", "name", "what is damaged"), rows=rows)
 
 
 def table(runs: Sequence[Run]) -> Table:

@@ -51,10 +51,10 @@ DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout")
 def installed(watcher: Watcher) -> Iterator[None]:
     """Report what torch does inside the block to the watcher; afterwards torch is as it was."""
     with ExitStack() as stack:
-        # Removing the handle leaves this entry behind, and torch would believe that a hook exists.
-        stack.callback(modules._global_forward_hooks_with_kwargs.clear)
         for handle in _hooks(watcher):
             stack.callback(handle.remove)
+            # Removing the handle leaves this entry behind, and torch would believe that a hook exists.
+            stack.callback(modules._global_forward_hooks_with_kwargs.pop, handle.id, None)
         swaps = [
             (owner, name, getattr(owner, name), _replaced(owner, name, replacement, watcher))
             for owner, name, replacement in _replacements()

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from textwrap import indent
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
@@ -79,10 +80,15 @@ class Result(records.Result):
         return fields if self.tables is not None else {k: v for k, v in fields.items() if k != "tables"}
 
     @property
-    def exit_code(self) -> int:
-        """1 if a finding is an error (or, if so wanted, a warning), otherwise the script's own."""
+    def failing(self) -> tuple[Finding, ...]:
+        """The findings that are errors (or, if so wanted, warnings)."""
         bad = ("error",) if self.fail_on == "error" else ("error", "warning")
-        return 1 if any(found.severity in bad for found in self.findings) else self.script_exit
+        return tuple(found for found in self.findings if found.severity in bad)
+
+    @property
+    def exit_code(self) -> int:
+        """1 if there is a failing finding, otherwise the script's own."""
+        return 1 if self.failing else self.script_exit
 
     @property
     def verdict(self) -> str:
@@ -117,6 +123,44 @@ class Result(records.Result):
             yield Text(text=f"{count}, {self.steps} steps", style="note")
         for skipped in self.skipped if self.checked else ():
             yield Text(text=f"not checked: {skipped.check}: {skipped.why}", style="note")
+
+
+class Document(records.Result):
+    """A diagnosis as another program reads it (`--format`)."""
+
+    text: str
+    code: int
+    """The exit code of the diagnosis."""
+
+    @property
+    def exit_code(self) -> int:
+        return self.code
+
+    def view(self) -> Iterable[Block]:
+        yield Text(text=self.text, style="code")
+
+
+class Explained(records.Result):
+    """A bug that the doctor knows (`--explain`): its check, two small programs, the lesson behind it."""
+
+    bug: str
+    text: str
+    looks_for: str
+    sick: str
+    healthy: str
+    lesson: str | None
+    lesson_summary: str
+
+    def view(self) -> Iterable[Block]:
+        yield Text(text=self.bug, style="title")
+        yield Text(text=f"{self.text}\nThe check looks for: {self.looks_for}")
+        yield Text(text="Sick:", style="error")
+        yield Text(text=indent(self.sick.rstrip("\n"), "    "), style="code")
+        yield Text(text="Healthy:", style="good")
+        yield Text(text=indent(self.healthy.rstrip("\n"), "    "), style="code")
+        if self.lesson:
+            yield Text(text=f"The lesson behind it: {self.lesson_summary}")
+            yield Text(text=f"    vitruvius explain {self.lesson}", style="code")
 
 
 class Watched(records.Record):

@@ -8,6 +8,8 @@ import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
+from importlib.machinery import PathFinder
+from importlib.util import find_spec
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -64,6 +66,14 @@ def _script(path: Path) -> Callable[[ModuleType], Any]:
 
 
 def _module(name: str) -> Callable[[ModuleType], Any]:
+    parts = name.split(".")
+    with _first_on_path(os.getcwd()):
+        spec = find_spec(parts[0]) if all(parts) else None
+        for end in range(2, len(parts) + 1):  # not by `find_spec`, which would run the package unwatched
+            folders = spec.submodule_search_locations if spec else None
+            spec = PathFinder.find_spec(".".join(parts[:end]), folders) if folders is not None else None
+    if spec is None:
+        raise UserError(f"no module '{name}': not in {os.getcwd()} and not installed")
     return lambda main: runpy.run_module(name, run_name="__main__", alter_sys=True)
 
 
@@ -102,16 +112,27 @@ def _is_ours(file: str) -> bool:
 
 
 @contextmanager
+def _first_on_path(folder: str) -> Iterator[None]:
+    """Look for modules in this folder first."""
+    search = list(sys.path)
+    sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        sys.path[:] = search
+
+
+@contextmanager
 def _as_main(path: Path | str, arguments: Sequence[str]) -> Iterator[ModuleType]:
     """Set `__main__`, sys.argv and the first entry of sys.path as python does for a script or a module."""
     main = ModuleType("__main__")
     main.__dict__.update(__file__=str(path), __builtins__=__builtins__)
     first = str(path.resolve().parent) if isinstance(path, Path) else os.getcwd()
-    before, argv, search = sys.modules["__main__"], sys.argv, list(sys.path)
+    before, argv = sys.modules["__main__"], sys.argv
     sys.modules["__main__"], sys.argv = main, [str(path), *arguments]
-    sys.path.insert(0, first)
     linecache.checkcache(str(path))
     try:
-        yield main
+        with _first_on_path(first):
+            yield main
     finally:
-        sys.modules["__main__"], sys.argv, sys.path[:] = before, argv, search
+        sys.modules["__main__"], sys.argv = before, argv

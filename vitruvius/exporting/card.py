@@ -26,6 +26,8 @@ layouts.fill(net, layouts.read("model.safetensors"))""",
 }
 """How a program uses the written files."""
 
+FITS = {"crop": "cropping the centre", "pad": "black bars", "squash": "stretching"}
+
 
 def card(source: Source, settings: ExportSettings, found: Verification) -> str:
     """Return the model card in Markdown; the first lines are those that a model hub reads."""
@@ -46,7 +48,7 @@ def card(source: Source, settings: ExportSettings, found: Verification) -> str:
         ),
         (
             f"Input: {arch.channels} x {arch.image} x {arch.image}, {source.scale}, minus mean {mean}, "
-            f"divided by {std}, per channel."
+            f"divided by {std}, per channel. Pictures become squares by {FITS[source.data.fit]}."
         ),
         f"Classes: {', '.join(source.classes)}.",
         f"```python\n{use}\n```",

@@ -57,6 +57,7 @@ class Source:
         arch = self.net.arch
         return {
             "size": [arch.channels, arch.image, arch.image],
+            "fit": self.data.fit,
             "scale": self.scale,
             "mean": list(self.mean),
             "std": list(self.std),

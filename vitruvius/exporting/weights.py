@@ -30,7 +30,8 @@ def write(folder: Path, source: Source, settings: ExportSettings) -> None:
         files.write_json(folder / "config.json", public_configs.timm_config(arch, classes, mean, std))
     else:
         about = {"arch": arch.model_dump(mode="json"), "classes": list(classes), "mean": mean, "std": std}
-        files.write_json(folder / "model.json", {"data": source.data.name, **about})
+        about |= {"data": source.data.name, "fit": source.data.fit}
+        files.write_json(folder / "model.json", about)
     dtype = torch.float16 if settings.precision == "float16" else torch.float32
     tensors = layouts.export(source.net, LAYOUTS[settings.format])
     # Without this mark transformers does not know that the tensors are torch's.

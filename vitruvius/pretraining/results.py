@@ -6,6 +6,7 @@ from typing import Any
 from vitruvius.core import records
 from vitruvius.core.blocks import Block, Table, Text
 from vitruvius.core.config import Strict
+from vitruvius.datasets import Fit
 
 
 class Point(Strict):
@@ -143,6 +144,8 @@ class SavedGrid(Strict):
     classes: tuple[str, ...]
     mean: tuple[float, ...]
     std: tuple[float, ...]
+    fit: Fit = "squash"
+    """How pictures were made square; runs of versions that did not record it squashed them."""
 
 
 class FeatureScore(Strict):

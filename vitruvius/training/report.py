@@ -75,9 +75,9 @@ def answers(run: Trained) -> list[Block]:
         found.append(Text(text=f"The network is {result.against_baselines}."))
     found.append(Text(text=result.about_test))
     found += card.top5(test) if test else []
-    for finding in result.findings:
-        found += [Text(text="A finding of the doctor", style="title"), *finding.view()]
-    return found
+    if result.findings:
+        found.append(Text(text="Findings of the doctor", style="title"))
+    return found + [block for finding in result.findings for block in finding.view()]
 
 
 def details(run: Trained) -> list[Block]:
@@ -203,8 +203,8 @@ def _percent_range(values: Sequence[float]) -> tuple[float, float]:
     ((90.0, 100.5), (30.0, 90.5), (90.0, 100.5))
     """
     low, high = min(values, default=0.0), max(values, default=100.0)
-    low, high = 10.0 * math.floor(low / 10), 10.0 * math.ceil(high / 10)
-    return min(low, 90.0) if high - low < 10 and high >= 100 else low, max(high, low + 10) + 0.5
+    low, high = 10.0 * min(9, math.floor(low / 10)), 10.0 * math.ceil(high / 10)
+    return low, max(high, low + 10) + 0.5
 
 
 def _colours(image: Sequence[Grid]) -> list[list[Pixel]]:

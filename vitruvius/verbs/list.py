@@ -5,6 +5,7 @@ vitruvius list presets
 vitruvius list spaces
 vitruvius list networks fifty
 vitruvius list runs
+vitruvius list runs --verify
 """
 
 from collections.abc import Iterable, Iterator
@@ -34,6 +35,8 @@ class Config(config.Config):
     """kernels, datasets, presets, spaces, networks, runs, ...; by default all but networks and runs."""
     table: Positional[str] = "fifty"
     """With networks: the table whose networks are listed, fifty or a FILE.json."""
+    verify: bool = False
+    """With runs: compare all files with their checksums; exit code 1 if anything is damaged."""
 
 
 class Member(config.Strict):
@@ -98,6 +101,10 @@ class Result(records.Result):
     measured_on: dict[str, str | None] = {}
     """The data on which each column of accuracies was measured."""
 
+    @property
+    def exit_code(self) -> int:
+        return 1 if any(run.faults for run in self.runs or ()) else 0
+
     def view(self) -> Iterable[Block]:
         for family, found in self.families.items():
             rows = tuple((member.name, member.summary) for member in found)
@@ -112,6 +119,8 @@ class Result(records.Result):
             )
             yield Table(title="spaces", columns=("name", "networks", "image side", "what it is"), rows=spaces)
         if self.runs is not None:
+            if any(run.faults is not None for run in self.runs):
+                yield from run_list.verdict(self.runs)
             yield run_list.table(self.runs)
         if self.networks:
             yield _network_table(self.networks, self.measured_on)
@@ -134,8 +143,11 @@ class Result(records.Result):
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """List one family, or all."""
     present = [family for family in FAMILIES if (plugins.PACKAGE / family).is_dir()]
+    if config.verify and config.family != "runs":
+        raise UserError(f"list {config.family} --verify: only run folders are verified: list runs --verify")
     if config.family == "runs":
-        yield Result(families={}, presets=(), runs=run_list.find(Path(flags.runs)))
+        find = run_list.verified if config.verify else run_list.find
+        yield Result(families={}, presets=(), runs=find(Path(flags.runs)))
         return
     if config.family == "networks":
         yield _networks(config.table)

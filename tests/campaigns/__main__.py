@@ -1,0 +1,27 @@
+"""Run a campaign and print its counts: `python -m tests.campaigns kill --rounds 20`."""
+
+import argparse
+import importlib
+import sys
+import time
+
+from tests.campaigns import CAMPAIGNS, Tally
+
+
+def main() -> int:
+    """Run the campaign that is named; the exit code is 1 if it failed or missed its planted fault."""
+    parser = argparse.ArgumentParser(prog="python -m tests.campaigns", description=__doc__)
+    parser.add_argument("campaign", choices=CAMPAIGNS)
+    parser.add_argument("--rounds", type=int, help="how often; default: the number before a release")
+    options = parser.parse_args()
+    campaign = importlib.import_module(f"tests.campaigns.{options.campaign}")
+    rounds = options.rounds or campaign.FULL
+    began = time.monotonic()
+    tally: Tally = campaign.run(rounds)
+    print(f"{options.campaign}: {rounds:,} rounds in {time.monotonic() - began:,.0f} s")
+    print("\n".join(tally.lines()))
+    return 0 if tally.is_passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+"""Let 20 processes race for one run folder, new and resumed: exactly one of them gets it."""
+
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from tests.campaigns import Tally
+from vitruvius.core import runs
+from vitruvius.core.config import Flags
+from vitruvius.core.errors import UserError, VitruviusError
+from vitruvius.ranking.settings import Config
+
+FULL, SMALL = 50, 3
+RACERS = 20
+WON, REFUSED, BROKEN = 10, 11, 12
+
+
+def run(rounds: int) -> Tally:
+    """Race so many times for a new name, and so many times to resume one run."""
+    tally = Tally(planted="a folder without a lock")
+    for phase in ("a new --name", "--resume"):
+        for _ in range(rounds):
+            codes = race(phase == "--resume")
+            if codes.count(WON) == 1 and codes.count(REFUSED) == RACERS - 1:
+                tally.count(phase, "one winner")
+            else:
+                tally.fail(phase, "not one winner", f"{codes.count(WON)} won, {codes.count(REFUSED)} refused")
+    locked, used = runs._locked, runs._refuse_used
+    runs._locked, runs._refuse_used = lambda folder: nullcontext(), lambda folder: None
+    try:
+        tally.is_caught = race(False).count(WON) > 1
+    finally:
+        runs._locked, runs._refuse_used = locked, used
+    return tally
+
+
+def race(resumed: bool) -> list[int]:
+    """Start all racers behind one gate; the one that gets the folder holds it until all have tried."""
+    with tempfile.TemporaryDirectory() as folder:
+        flags = Flags(runs=folder, name="one")
+        if resumed:
+            with runs.opened("rank", Config(), flags):
+                pass
+            flags = Flags(runs=folder, resume="one")
+        gate, open_gate = os.pipe()
+        tried, trying = os.pipe()
+        children = [_child(lambda: _try(flags, gate, open_gate, trying, Path(folder))) for _ in range(RACERS)]
+        os.close(gate)
+        os.close(open_gate)
+        os.close(trying)
+        seen = 0
+        while seen < RACERS and (got := os.read(tried, RACERS)):
+            seen += len(got)
+        os.close(tried)
+        (Path(folder) / "over").touch()
+        return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+
+
+def _try(flags: Flags, gate: int, open_gate: int, trying: int, folder: Path) -> int:
+    os.close(open_gate)
+    os.read(gate, 1)  # returns when the last process that holds the other end has closed it
+    try:
+        with runs.opened("rank", Config(), flags):
+            os.write(trying, b".")
+            while not (folder / "over").exists():
+                time.sleep(0.002)
+            return WON
+    except VitruviusError as error:
+        os.write(trying, b".")
+        return REFUSED if isinstance(error, UserError) else BROKEN
+
+
+def _child(work: Callable[[], Any]) -> int:
+    child = os.fork()
+    if child:
+        return child
+    code = BROKEN
+    try:
+        code = work()
+    finally:
+        os._exit(code)
