@@ -164,7 +164,29 @@ def test_1_3_cde_attention_as_other_layers(kind: str) -> None:
     assert answer("attention_constructions", kind=kind, sharpness=60)["error"] < 1e-11
 
 
-# 1.4(a-e), 1.5(a-d): ViT-B/16: 196 patches + 1 = 197 tokens of width 768, 12 layers, 12 heads of 64, MLP
+# 1.4: the paper's base model: 512 wide, 8 heads, 2048 hidden units, 6 + 6 layers; 50 tokens.
+@pytest.mark.parametrize(
+    ("words", "number"),
+    [
+        ("state of fixed size", f"{2 * 50 * 512} numbers"),  # (a): keys and values of every token
+        ("From the first token to the last", "49 steps"),
+        ("Along that path", f"{0.9**49:.3g} of it is left"),
+        ("Attention is cheaper while n < d", "50 against 512"),
+        ("In its self-attention", "2 heads of 2 columns"),  # (b), (c)
+        ("The feed-forward part: two maps", "2048 units for width 512"),  # (d)
+        ("layer normalisation", "4 entries get mean 0 and variance 1"),  # (e)
+        ("masked: scores", "token 1 sees itself alone"),
+        ("Cross-attention joins", "2 x 3"),
+    ],
+)
+def test_1_4_the_original_transformer(words: str, number: str) -> None:
+    steps, _ = worked("transformer")
+    said = [step.says for step in steps if words in step.says]
+    assert len(said) == 1
+    assert number in said[0]
+
+
+# 1.4, 1.5(a-d): ViT-B/16: 196 patches + 1 = 197 tokens of width 768, 12 layers, 12 heads of 64, MLP
 # 3072.
 @pytest.mark.parametrize(
     ("words", "number"),

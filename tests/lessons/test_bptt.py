@@ -94,3 +94,21 @@ def test_a_question_that_does_not_fit_is_refused(fields: dict[str, Any], message
     with pytest.raises(UserError) as caught:
         Question(**fields)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("u", [[[1, 2], [-1, "1/2"]], [[9, 0], [3, -8]]])
+def test_the_influence_of_the_first_state_stays_below_the_bound(u: Any) -> None:
+    step = next(s for s in solve(Question(u=u)) if isinstance(s, Step) and "How far" in s.says)
+    w, u_HH = (torch.tensor([[float(x) for x in row] for row in m]) for m in (Question().w, Question(u=u).u))
+
+    def last(first: torch.Tensor) -> torch.Tensor:
+        state = first
+        for x in ([0.0, 1.0], [1.0, 1.0]):
+            state = torch.sigmoid(w @ torch.tensor(x) + u_HH @ state)
+        return state
+
+    first = torch.sigmoid(w @ torch.tensor([1.0, 0.0]))
+    jacobian = torch.autograd.functional.jacobian(last, first)
+    assert step.value["way"] == pytest.approx(float(torch.linalg.matrix_norm(jacobian, 2)), rel=1e-4)
+    assert step.value["bound"] == pytest.approx(float(torch.linalg.matrix_norm(u_HH, 2) / 4) ** 2, rel=1e-5)
+    assert step.value["way"] < step.value["bound"]

@@ -80,3 +80,26 @@ def test_a_question_that_does_not_fit_is_refused(fields: dict[str, Any], message
     with pytest.raises(UserError) as caught:
         Question(**fields)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(("kernel", "d"), [("quadratic", 1), ("quadratic", 16), ("linear", 8)])
+def test_three_countings_of_memory(kernel: str, d: int) -> None:
+    steps, _ = worked(kernel=kernel, dim=d, tokens=10)
+    c = (d + 1) * (d + 2) // 2 if kernel == "quadratic" else d
+
+    def kept(n: int) -> int:
+        return n * (2 * c + 2 * d + 2) + c * (d + 1)
+
+    def again(n: int) -> int:
+        return n * (4 * d + 2) + c * (d + 1)
+
+    def softmax(n: int, squares: int) -> int:
+        return squares * n * n + 3 * n * d
+
+    found = next(step.value for step in steps if "what is counted" in step.says)
+    lengths = range(1, 2000)
+    assert found == {
+        "scores_and_weights": next(n for n in lengths if softmax(n, 2) > kept(n)),
+        "weights": next(n for n in lengths if softmax(n, 1) > kept(n)),
+        "recomputed": next(n for n in lengths if softmax(n, 1) > again(n)),
+    }

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.lessons.solving import answer_of
+from tests.lessons.solving import answer_of, work
 from vitruvius.core.errors import UserError
 from vitruvius.lessons.key_perturbation import Question
 
@@ -92,3 +92,16 @@ def test_a_bad_question_is_refused(fields: dict[str, Any], message: str) -> None
     with pytest.raises(UserError) as caught:
         Question(**fields)
     assert message in str(caught.value)
+
+
+def test_the_jacobian_in_the_key() -> None:
+    steps, _ = work("key_perturbation", **TWO, epsilon=["1/4"])
+    w = logistic(2)  # h = (10 w, 5 (1 - w)), q = 2, beta = 1: the slope of w is 2 w (1 - w)
+    found = next(step.value for step in steps if "Jacobian" in step.says)
+    assert found.tolist() == [pytest.approx([20 * w * (1 - w)]), pytest.approx([-10 * w * (1 - w)])]
+
+
+@pytest.mark.parametrize("change", [{"stretch": 7}, {"epsilon": [0, 3]}])
+def test_what_is_at_right_angles_to_the_query_changes_nothing(change: dict[str, Any]) -> None:
+    found = answer(q=[[1, 0]], k=[[0, 2], [1, 1]], v=[[1, 0], [0, 1]], index=0, **change)
+    assert found["output_after"] == [pytest.approx(found["output_before"][0], rel=1e-12)]

@@ -81,3 +81,24 @@ def test_a_question_that_does_not_fit_is_refused(fields: dict[str, Any], message
     with pytest.raises(UserError) as caught:
         Question(**fields)
     assert message in str(caught.value)
+
+
+def test_own_starting_matrices() -> None:
+    # S = diag(4, 1), W1 = (1 0), W2 = (0 1)': W2 W1 S = [[0, 0], [4, 0]]
+    start = {"start_w1": [[1, 0]], "start_w2": [[0], [1]]}
+    found = answer(data=[[2, -2], [1, 1]], latent=1, **start)["gradients"]["start"]
+    assert found == {"w1": [[8, -2]], "w2": [[-8], [8]]}
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"start_w1": [[1, 0, 0]]}, "start_w1 has latent size 1: it needs 2, as latent says"),
+        ({"start_w2": [[1], [0], [0]]}, "start_w2 has latent size 1: it needs 2, as latent says"),
+        ({"start_w1": [[1, 0], [0, 1]]}, "it needs k x m with m = 3 as in data"),
+    ],
+)
+def test_a_start_that_does_not_fit_is_refused(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError) as caught:
+        Question(**fields)
+    assert message in str(caught.value)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.lessons.solving import answer_of
+from tests.lessons.solving import answer_of, work
 from vitruvius.core.errors import UserError
 from vitruvius.lessons._tensors import Array
 from vitruvius.lessons.multihead import Question, prove
@@ -92,3 +92,16 @@ def test_weights_too_small_for_a_double_are_zero() -> None:
 def test_shapes_that_do_not_fit_are_named(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
         Question(**fields)
+
+
+@pytest.mark.parametrize(
+    ("layout", "formulas"),
+    [
+        ("rows", ("Q_i = X W_i^Q", "V_i = X W_i^V", "H_i = A_i V_i", r"O = [H_1, \dots, H_h] W^O")),
+        ("columns", ("Q_i = W_i^Q X", "V_i = W_i^V X", "H_i = V_i A_i", r"O = W^O [H_1; \dots; H_h]")),
+    ],
+)
+def test_the_general_formulas_in_both_layouts(layout: str, formulas: tuple[str, ...]) -> None:
+    steps, _ = work("multihead", layout=layout)
+    assert [formula for formula in formulas if formula not in steps[0].formula] == []
+    assert f"each {layout[:-1]} of weights" in steps[0].says

@@ -72,3 +72,8 @@ def test_a_bad_question_is_refused(fields: dict[str, Any], message: str) -> None
 
 def test_wide_entries_are_proved_as_well() -> None:
     assert answer(sigma=10**9)["scale"] == 8 * 10**18
+
+
+def test_the_trace_identity_is_written_out() -> None:
+    steps = [step for step in solve(Question(mean=[1, 2], sigma=3)) if isinstance(step, Step)]
+    assert any(r"E[\mathrm{tr}(k k^T q q^T)] = \mathrm{tr}(E[k k^T]" in step.formula for step in steps)

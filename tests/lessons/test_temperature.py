@@ -65,3 +65,8 @@ def test_a_bad_question_is_refused(fields: dict[str, Any], message: str) -> None
     with pytest.raises(UserError) as caught:
         Question(**fields)
     assert message in str(caught.value)
+
+
+def test_equal_scores_diffuse_at_any_scale() -> None:
+    found = answer(q=[[0, 0, 1, -1]], k=[[2, 0, 0, 0], [0, 2, 0, 0], [1, 1, 1, 1]], betas=[0, 1, 1000])
+    assert found["outputs"] == [[pytest.approx([1, 1])]] * 3

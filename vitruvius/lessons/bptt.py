@@ -102,6 +102,22 @@ def _backward_steps(run: Run, slope_TH: Array, grads: dict[str, Array]) -> Itera
         r"\nabla_{h_{t+1}} L : \quad <total>",
         "hidden",
     )
+    way_HH = np.eye(len(run.u_HH))
+    for slope_H in slope_TH[1:]:
+        way_HH = slope_H[:, None] * (run.u_HH @ way_HH)
+    norm, steps = np.linalg.norm(run.u_HH, 2), last - 1
+    board |= {"norm": norm, "bound": (norm / 4) ** steps, "way": np.linalg.norm(way_HH, 2), "gaps": steps}
+    yield board.step(
+        "How far does it reach? From the last state to the first the recursion multiplies <gaps> times with "
+        "U "
+        "and a slope of at most 1/4. So if the largest singular value of U, here <norm:.6g>, is below 4, the "
+        "influence vanishes at least as fast as this bound, <bound:.4g>; here it is <way:.4g>. Above 4 it "
+        "may explode, but need not.",
+        r"\left\lVert \frac{\partial h_T}{\partial h_1} \right\rVert = \left\lVert \prod_{t=2}^{T} "
+        r"\mathrm{diag}(h_t \odot (1 - h_t)) \, U \right\rVert \le \left( \frac{\lVert U \rVert}{4} "
+        r"\right)^{T-1} = \left( \frac{<norm>}{4} \right)^{<gaps>} = <bound>",
+        "bound way",
+    )
     yield board.step(
         "Give each of the <last> time steps its own copy of the matrices, differentiate the copies, and add: "
         "the gradient behind the sigmoid times what the matrix multiplied, transposed.",

@@ -214,7 +214,7 @@ def _cost_steps(question: Question, board: Board) -> Iterator[Step]:
     """Multiply-adds, numbers kept, and the N from which features win; the counts go on the board."""
     n, d, c = question.tokens, question.dim, _width(question.kernel, question.dim)
     b = 2 * c - d + 2
-    crossing = (b + isqrt(b * b + 4 * c * (d + 1))) // 2 + 1  # past the root of N^2 = b N + C (D + 1)
+    crossing = _past_root(1, b, c * (d + 1))
     board["crossovers"] = {"multiply_adds": c * (d + 1) // d + 1, "kept": crossing}
     board["multiply_adds"] = {"softmax": 2 * n * n * d, "features": 2 * n * c * (d + 1)}
     board["kept"] = {"softmax": n * n + 3 * n * d, "features": n * (2 * c + 2 * d + 2) + c * (d + 1)}
@@ -223,11 +223,13 @@ def _cost_steps(question: Question, board: Board) -> Iterator[Step]:
     lengths = [2.0**power for power in range(4, 19)]
     counts = {"softmax": [2 * x * x * d for x in lengths], "features": [2 * x * c * (d + 1) for x in lengths]}
     yield board.step(
-        "Time at D = E = <d> and N = <n>, in multiply-adds: softmax pays N^2 for every entry of query and "
+        "Time at D = M = <d> (M is the width of a value) and N = <n>, in multiply-adds: softmax pays N^2 for "
+        "every entry of query and "
         "value, the features N for each of C = <c> features and value entries, so they win from N = "
         "<crossovers[multiply_adds]> on, which is <squares:.2g> D^2. (The loop that only adds up "
         "exponentials costs N^2, not N^2 D.)",
-        r"N^2 (D + E) = <multiply_adds[softmax]>, \quad 2 N C (E + 1) = <multiply_adds[features]>",
+        r"O(N^2 (D + M)) : N^2 (D + M) = <multiply_adds[softmax]>, \quad O(N C M) = O(N D^2 M) : N C (M + 1) "
+        r"+ N C (M + 1) = <multiply_adds[features]>",
         "multiply_adds",
         curves(f"Multiply-adds at width {d}", counts, lengths, ("N", "multiply-adds"), log="xy"),
     )
@@ -236,9 +238,31 @@ def _cost_steps(question: Question, board: Board) -> Iterator[Step]:
         "and U for the features is the common mistake: autograd also keeps phi(Q) and phi(K), 2NC = <both> "
         "numbers, so memory falls below softmax only from N = <crossovers[kept]> on. O(ND + D^3) needs "
         "features that are computed again in the backward pass: <again> numbers here.",
-        r"N^2 + 3ND = <kept[softmax]>, \quad N(2C + 2D + 2) + C(D + 1) = <kept[features]>",
+        r"O(N^2 + N(D + M)) : N^2 + 2ND + NM = <kept[softmax]>, \quad O(N C + C M) : N(2C + 2M + 2) + C(M + "
+        r"1) = <kept[features]>",
         "kept",
     )
+    board["countings"] = {
+        "scores_and_weights": _past_root(2, b, c * (d + 1)),
+        "weights": crossing,
+        "recomputed": _past_root(1, d + 2, c * (d + 1)),
+    }
+    yield board.step(
+        "So the length from which features need less memory depends on what is counted. Scores and weights "
+        "both kept, as in loops that store S and A: from N = <countings[scores_and_weights]> on, about C "
+        "(D^2/2 for the quadratic kernel). Weights only, as autograd does: from <countings[weights]>, about "
+        "2C (D^2). Features computed again in the backward pass: from <countings[recomputed]>, about the "
+        "root "
+        "of C D.",
+        r"2N^2 + 3ND > N(2C + 2D + 2) + C(D + 1), \quad N^2 + 3ND > N(2C + 2D + 2) + C(D + 1), \quad N^2 + "
+        r"3ND > N(4D + 2) + C(D + 1)",
+        "countings",
+    )
+
+
+def _past_root(a: int, b: int, c: int) -> int:
+    """The smallest whole N with a N^2 > b N + c, for positive a and c."""
+    return (b + isqrt(b * b + 4 * a * c)) // (2 * a) + 1
 
 
 def _read(sums_NE: Tensor) -> Tensor:

@@ -105,6 +105,15 @@ def solve(question: Question) -> Iterator[Step | Answer]:
         r"\beta\, q \cdot \epsilon",
         "slope",
     )
+    board |= {"t": slope_nt.shape[1], "d": len(question.k[0]), "scale": question.scale}
+    board["jacobian"] = question.scale * np.outer(slope_nt[0], np.array(question.q[0], float))
+    yield board.step(
+        "In general: only the score of this key moves, the derivative of its weight by that score is w(1 - "
+        "w), and of the score by the key beta q. The Jacobian of the output in the key is therefore <t> x "
+        "<d> and has rank 1: the output moves along v - h, and only the part of the change along q counts. A "
+        "change at right angles to the query (q . epsilon = 0) changes nothing at all.",
+        r"\frac{\partial h}{\partial k_j} = \beta\, w_j (v_j - h)\, q^T = <jacobian>",
+    )
     yield (_exact_step if question.sigma is None else _noise_step)(question, state, board)
     helps = [bool(score > 0) for score in state.score_n]
     factor_f = np.linspace(1, max(float(question.stretch or 0), 5.0), 41)
@@ -113,8 +122,10 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     board |= {"helps": helps, "helped": sum(helps), "n": len(helps), "score": state.score_n}
     yield board.step(
         "Stretching a key multiplies its score: <helped> of <n> queries, those with a positive product, give "
-        "it more weight, in the limit all of it; those with a negative one turn away from it. That a longer "
-        "key always attracts attention is the common mistake.",
+        "it more weight, in the limit all of it; those with a negative one turn away from it, and a query at "
+        "right "
+        "angles (q . k = 0) does not notice: 0 times any factor is 0, its output stays. That a longer key "
+        "always attracts attention is the common mistake.",
         r"q \cdot (\alpha k) = \alpha\, q \cdot k, \qquad \beta\, q \cdot k = <score>",
         "helps",
         curves("Weight of a stretched key", named, factor_f, ("factor", "weight")),

@@ -28,8 +28,8 @@ from vitruvius.lessons._tensors import Array, tensor
 SUBJECT = "autoencoders"
 TASK = (
     "A linear autoencoder with latent size <latent> on data whose columns are the samples (mean 0). "
-    "Work out the second moment S, the gradients of both matrices at W1 = (I 0)/2 = W2^T, the "
-    "eigenvalues of S (largest first), and the least loss, a mean over the samples."
+    "Work out the second moment S, the gradients of both matrices at the start (where none is given, "
+    "W1 = (I 0)/2 = W2^T), the eigenvalues of S (largest first), and the least loss, a mean over the samples."
 )
 EXACT_FEATURES = 6  # beyond, the characteristic polynomial is not searched for rational roots
 DRAWN_SUBSETS = 20
@@ -43,17 +43,30 @@ class Question(lessons.Question):
     data: Annotated[Matrix, "m n"] = exact(((6, 6, -10, -2), (9, 3, -1, -11), (3, -9, 5, 1)))
     """X, one sample per column."""
     latent: int = Field(2, ge=1)
+    start_w1: Annotated[Matrix | None, "k m"] = None
+    """The encoder at which the gradients are taken; null: (I 0)/2."""
+    start_w2: Annotated[Matrix | None, "m k"] = None
+    """The decoder; null: (I 0)'/2."""
 
     @model_validator(mode="after")
     def _has_a_best_subspace(self) -> Self:
         k, m = self.latent, self.sizes["m"]
         if k >= m:
             raise ValueError(f"latent is {k}, it must be smaller than the {m} features of data")
+        if (given := self.sizes.get("k", k)) != k:
+            name = "start_w1 has" if self.start_w1 is not None else "start_w2 has"
+            raise ValueError(f"{name} latent size {given}: it needs {k}, as latent says")
         kept, lost = _spectrum(self.data, k)[1][k - 1 : k + 1]
         if not kept - lost > 1e-9 * abs(kept):
             has = f"data has the eigenvalue {float(kept):.6g} at places {k} and {k + 1}"
             raise ValueError(f"{has}: no subspace of that size is the best, choose another latent")
         return self
+
+    def start(self) -> tuple[Array, Array]:
+        """Encoder and decoder at which the gradients are taken, exact."""
+        half_km = np.eye(self.latent, self.sizes["m"], dtype=object) * Fraction(1, 2)
+        given = [self.start_w1 or half_km, self.start_w2 or half_km.T]
+        return np.array(given[0], dtype=object), np.array(given[1], dtype=object)
 
 
 def solve(question: Question) -> Iterator[Step | Answer]:
@@ -68,20 +81,30 @@ def solve(question: Question) -> Iterator[Step | Answer]:
         "they agree when the means are 0.",
         r"S = \frac{1}{<n>} X X^T = <moment>",
     )
-    w1_km = np.eye(k, len(moment_mm), dtype=object) * Fraction(1, 2)
-    rest_mm = moment_mm - w1_km.T @ w1_km @ moment_mm
-    board |= {"w1": -2 * w1_km @ rest_mm, "w2": -2 * rest_mm @ w1_km.T}
+    w1_km, w2_mk = question.start()
+    rest_mm = moment_mm - w2_mk @ w1_km @ moment_mm
+    board |= {"w1": -2 * w2_mk.T @ rest_mm, "w2": -2 * rest_mm @ w1_km.T, "start1": w1_km, "start2": w2_mk}
     yield board.step(
-        "At an optimum both gradients vanish; at W1 = (I 0)/2 = W2' they are these. The common mistake is to "
+        "Derive the gradients: with the residual R = X - W2 W1 X the loss is tr(R'R)/<n>. A small change dW2 "
+        "changes R by -dW2 W1 X, a change dW1 by -W2 dW1 X; a trace lets its factors turn round, and what "
+        "stands beside the transposed change is the gradient. Set to 0, they are the first-order conditions.",
+        r"d\mathcal{L} = \frac{2}{n} \mathrm{tr}(R^T dR) = -\frac{2}{n} \mathrm{tr}(W_1 X R^T \, dW_2) - "
+        r"\frac{2}{n} \mathrm{tr}(X R^T W_2 \, dW_1) \; \Rightarrow \; (X - W_2 W_1 X) X^T W_1^T = 0, \quad "
+        r"W_2^T (X - W_2 W_1 X) X^T = 0",
+    )
+    yield board.step(
+        "At an optimum both gradients vanish; at this start they are not 0 in general. The common mistake is "
+        "to "
         "lose the factor -2/n = <factor:.4g>, or to write the second without W2' in front, where not even "
         "the shapes fit.",
+        r"W_1 = <start1>, \quad W_2 = <start2>: \quad "
         r"\nabla_{W_2} = -\frac{2}{n} (X - W_2 W_1 X) X^T W_1^T = <w2>, \quad \nabla_{W_1} = -\frac{2}{n} "
         r"W_2^T (X - W_2 W_1 X) X^T = <w1>",
         "w1 w2",
     )
     yield from _minimum(board)
     yield from _other_solutions(board)
-    gradients = {"start": board.pick("w1 w2"), "principal": {"w1": 0 * w1_km, "w2": 0 * w1_km.T}}
+    gradients = {"start": board.pick("w1 w2"), "principal": {"w1": 0 * w1_km, "w2": 0 * w2_mk}}
     yield Answer(fields={"gradients": gradients, **board.pick("eigenvalues minimum projector pca_gap")})
 
 
@@ -105,7 +128,7 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
 
 def attempt(question: Question, write: Attempt) -> None:
     """The moment, the gradients at the start, the eigenvalues, the minimum."""
-    data, (m, n), k = np.array(question.data, float), question.sizes.values(), question.latent
+    data, n, k = np.array(question.data, float), question.sizes["n"], question.latent
     moment = write(
         "moment",
         data @ data.T / n,
@@ -115,8 +138,8 @@ def attempt(question: Question, write: Attempt) -> None:
         sample=("n - 1 is divided by", data @ data.T / (n - 1) if n > 1 else None),
         total=("nothing is divided by", data @ data.T),
     )
-    w1 = np.eye(k, m) / 2
-    rest = moment - w1.T @ w1 @ moment
+    w1, w2 = (matrix.astype(float) for matrix in question.start())
+    rest = moment - w2 @ w1 @ moment
     write(
         "w2",
         -2 * rest @ w1.T,
@@ -128,12 +151,12 @@ def attempt(question: Question, write: Attempt) -> None:
     )
     write(
         "w1",
-        -2 * w1 @ rest,
+        -2 * w2.T @ rest,
         "gradient of the encoder W1 at the start",
         "Through which matrix does the error reach W1?",
         r"\nabla_{W_1} = -\frac{2}{n} W_2^T (X - W_2 W_1 X) X^T",
-        factor=("the factor 2 is lost", -w1 @ rest),
-        sign=("the minus sign is lost", 2 * w1 @ rest),
+        factor=("the factor 2 is lost", -w2.T @ rest),
+        sign=("the minus sign is lost", 2 * w2.T @ rest),
     )
     values = write(
         "eigenvalues",
@@ -261,8 +284,8 @@ def _again(question: Question) -> dict[str, Any]:
     def loss(w1_km: Tensor, w2_mk: Tensor) -> Tensor:
         return (data_mn - w2_mk @ (w1_km @ data_mn)).square().sum() / n
 
-    def gradients(w2_mk: Tensor) -> dict[str, Tensor]:
-        weights = w2_mk.T.clone().requires_grad_(), w2_mk.clone().requires_grad_()
+    def gradients(w1_km: Tensor, w2_mk: Tensor) -> dict[str, Tensor]:
+        weights = w1_km.clone().requires_grad_(), w2_mk.clone().requires_grad_()
         w1, w2 = torch.autograd.grad(loss(*weights), weights)
         return {"w1": w1.where(w1.abs() > noise, 0), "w2": w2.where(w2.abs() > noise, 0)}
 
@@ -276,8 +299,8 @@ def _again(question: Question) -> dict[str, Any]:
         w2_mk = data_mn @ torch.linalg.pinv(w1_km @ data_mn)
     return {
         "gradients": {
-            "start": gradients(torch.eye(m, k).double() / 2),
-            "principal": gradients(axes_mm[:, :k]),
+            "start": gradients(*map(tensor, question.start())),
+            "principal": gradients(axes_mm[:, :k].T, axes_mm[:, :k]),
         },
         "eigenvalues": values_m.where(values_m > noise, 0).tolist(),
         "projector": axes_mm[:, :k] @ axes_mm[:, :k].T,

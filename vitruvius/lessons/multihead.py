@@ -111,11 +111,17 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     times, turned, count = question.times, question.turned, len(question.w_q)
     x, tokens = turned(question.x), turned(question.tokens)
     board = Board(tokens=len(x), width=len(x[0]), count=count, keys=len(tokens), w_o=question.w_o)
+    by_rows, source = question.layout == "rows", "X" if question.context is None else "C"
+    joined_heads = r"[H_1, \dots, H_h]" if by_rows else r"[H_1; \dots; H_h]"
+    line = "row" if by_rows else "column"
     yield board.step(
         "<tokens> tokens of <width> numbers meet <count> heads. Each head has its own matrices for queries, "
-        "keys and values, and compares every query with all <keys> keys.",
-        rf"S_i = {_scores(question, 'i', 'd_k')}, \quad A_i = \operatorname{{softmax}}(S_i), \quad H_i = "
-        rf"{times('A_i', 'V_i')}",
+        f"keys and values, and compares every query with all <keys> keys; each {line} of weights adds up to "
+        f"1.",
+        rf"Q_i = {times('X', 'W_i^Q')}, \quad K_i = {times(source, 'W_i^K')}, \quad V_i = "
+        rf"{times(source, 'W_i^V')}, \quad S_i = {_scores(question, 'i', 'd_k')}, \quad A_i = "
+        rf"\operatorname{{softmax}}(S_i), \quad H_i = "
+        rf"{times('A_i', 'V_i')}, \quad O = {times(joined_heads, 'W^O')}",
         [len(x), len(tokens), len(x[0])],
     )
     heads = [_head(question, index) for index in range(count)]

@@ -33,7 +33,9 @@ KEYS, DRAWS, DIMS = 16, 200, (1, 4, 16, 64, 256, 1024)
 """The demonstration: softmax over this many keys, this often, in these dimensions."""
 WHY = {
     "largest weight": "Large scores make softmax choose: without scaling one key takes nearly everything",
-    "gradient": "A choice has no slope: the derivative of the weights with respect to the scores dies out",
+    "gradient": "A choice has no slope: the derivative of the weights with respect to the scores, diag(w) - "
+    "ww', "
+    "dies out; its size here is the Frobenius norm",
 }
 SHARED = (
     " Of the part from the mean, <shared> is the same for all keys of a query, and softmax does not see it."
@@ -94,10 +96,17 @@ def solve(question: Question) -> Iterator[Step | Answer]:
         r"\mathrm{Var}[q_i k_i] = \left(<second>\right)^2 - \mu^4 = <of_product>",
         "sigma4",
     )
+    yield board.step(
+        "The same for all <dim> entries at once: a number is its own trace, and a trace does not change when "
+        "its factors are turned round in a circle. So the second moment is the trace of the product of the "
+        "two matrices of second moments, since query and key are independent.",
+        r"E[(q^T k)^2] = E[\mathrm{tr}(q^T k k^T q)] = E[\mathrm{tr}(k k^T q q^T)] = \mathrm{tr}(E[k k^T] "
+        r"\, E[q q^T]), \qquad E[q q^T] = \mu \mu^T + \sigma^2 I",
+    )
     board["variance"] = variance = 2 * sigma**2 * square + dim * sigma**4
     yield board.step(
-        "Terms of different entries are independent, so <dim> variances add up. The trace gives the same at "
-        "once. It grows with the dimension, not with its square, as is sometimes written.",
+        "Terms of different entries are independent, so <dim> variances add up. Multiplied out, the trace "
+        "gives the same. It grows with the dimension, not with its square, as is sometimes written.",
         r"\mathrm{Var}[q^T k] = \mathrm{tr}\left((\mu\mu^T + \sigma^2 I)^2\right) - (\mu^T\mu)^2 = 2\sigma^2 "
         r"\mu^T\mu + d\sigma^4 = 2 \cdot <sigma2> \cdot <expectation> + <dim> \cdot <sigma4> = <variance>",
     )
@@ -105,7 +114,8 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     board |= {"over_d": variance / dim, "over_d2": variance / dim**2}
     yield board.step(
         "Dividing by s divides the variance by s squared, so s = <scale:.6g> makes it 1. The root of d, as "
-        "in attention, leaves <over_d:.6g> (1 for mean 0 and deviation 1); dividing by d itself would leave "
+        "in attention, divides the variance by d and leaves <over_d:.6g> (1 for mean 0 and deviation 1); "
+        "dividing by d itself would leave "
         "<over_d2:.6g>." + (SHARED if board["shared"] else ""),
         r"s = \sqrt{<variance>} = <surd>"
         + ("" if isinstance(board["scale"], Fraction) else r" \approx <scale:.6g>"),
@@ -194,8 +204,8 @@ def _saturation(sigma: float) -> Iterator[Step]:
         board = Board(why=WHY[quantity], quantity=quantity, dim=DIMS[-1], plain=plain, scaled=scaled)
         yield board.step(
             f"<why>. Over {KEYS} keys of mean 0, averaged over {DRAWS} draws, the <quantity> at dimension "
-            f"<dim> is "
-            "<plain:.4g> without scaling and <scaled:.4g> with it.",
+            "<dim> is <plain:.4g> without scaling and <scaled:.4g> with it (scores divided by sigma^2 times "
+            "the root of d, their deviation for mean 0).",
             value=curve,
             figure=curves(f"Softmax over {KEYS} keys", curve, DIMS, ("dimension", quantity), log="x"),
         )

@@ -67,8 +67,12 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     board |= {"zero": v.mean(0), "columns": limits["infinity"].T, "n": len(q), "ties": sum(best.sum(1) > 1)}
     yield board.step(
         "At scale 0 all <keys> weights are equal: every query gets the mean of the values, as spread out as "
-        "can be. That is soft attention, be it self or cross: both only say where keys and values come from.",
-        r"\beta \to 0: \quad h = \frac{1}{<keys>} \sum_j v_j = <zero:column>",
+        "can be. Equal scores do the same at any scale: all keys alike, or a query at right angles to every "
+        "difference of two keys (0, for example). That is soft attention, be it self or cross: both only say "
+        "where keys and values come from.",
+        r"\beta \to 0: \quad h = \frac{1}{<keys>} \sum_j v_j = <zero:column>, \qquad s_1 = \dots = "
+        r"s_{<keys>} \Rightarrow \operatorname{softargmax}_\beta(s)_j = \frac{1}{<keys>} \text{ for all } "
+        r"\beta",
         limits["zero"],
     )
     yield board.step(

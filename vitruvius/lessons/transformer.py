@@ -28,8 +28,9 @@ TASK = (
     "longest path between two tokens, the numbers each remembers, and what is left of a gradient through the "
     "recurrent net if a step multiplies it by <gain>. (2) Count the parameters of an encoder layer, a "
     "decoder layer and <depth> of both, with biases, for <mlp> hidden units. (3) Work out the miniature: "
-    "rows are tokens, matrices multiply from the right, <small_heads> heads, all sublayers share their maps, no "
-    "biases, LN(x + f(x)) with epsilon 1e-5, relu; the scores of words are products with the rows of "
+    "rows are tokens, matrices multiply from the right, <small_heads> heads, all sublayers share "
+    "their maps, no biases, LN(x + f(x)) with epsilon 1e-5, relu; the scores of words are products with the "
+    "rows of "
     "embedding."
 )
 MAPS = ("w_q", "w_k", "w_v", "w_o", "w_1", "w_2")
@@ -215,8 +216,8 @@ def _encoder_steps(question: Question, board: Board) -> Iterator[Step]:
         "The encoder reads the source: embeddings times the root of the width, plus sines and cosines of the "
         "position, since attention alone sees a set. In its self-attention queries, keys and values are "
         "three maps of the same <N> tokens, so what is mixed depends on the tokens themselves. "
-        "<small_heads> heads of <head> columns compare in <small_heads> ways at once at the price of one; in one head the ways "
-        "would be averaged.",
+        "<small_heads> heads of <head> columns compare in <small_heads> ways at once at the price "
+        "of one; in one head the ways would be averaged.",
         r"A_i = \operatorname{softmax}\left(\frac{Q_i K_i^T}{\sqrt{<head>}}\right), \qquad A_1 = "
         r"<encoder_weights[0]>",
         "encoder_weights",
