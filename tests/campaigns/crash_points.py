@@ -6,9 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+import torch
+
 from tests.campaigns import Tally
 from tests.campaigns.faulty_disk import LOSSES, FaultyDisk, WithoutSync, install
 from tests.verbs import killing
+from vitruvius.core import files
+from vitruvius.render import figures
 
 T = TypeVar("T")
 FULL, SMALL = 10_000, 12
@@ -37,16 +41,16 @@ def run(rounds: int) -> Tally:
 
 def prepare() -> tuple[str, list[str]]:
     """Return the fingerprint of an undisturbed training and its disk operations."""
-    killing.torch.set_num_threads(1)
-    killing.figures.write_png = lambda figure, path: killing.files.write(path, b"")
-    killing.figures.svg = lambda figure, prefix="": "<svg></svg>"
+    torch.set_num_threads(1)
+    figures.write_png = lambda figure, path: files.write(path, b"")
+    figures.svg = lambda figure, prefix="": "<svg></svg>"
     disk = FaultyDisk()
     with tempfile.TemporaryDirectory() as folder:
         install(disk)
         try:
             killing.once(Path(folder), "off")
         finally:
-            killing.files.os = os
+            vars(files)["os"] = os
         return killing.fingerprint(Path(folder)), disk.operations
 
 

@@ -23,9 +23,9 @@ def once(place: Path, runs: Path, spread: str, workers: int) -> None:
         files.write_json(table, TABLE)
     given = Config(
         archs=(str(table),), data=f"{place / 'toy.py'}:toy", batch=8, seeds=3, spread=spread, workers=workers
-    )  # type: ignore[arg-type]
+    )
     started = (runs / "rank" / "toy" / "config.json").exists()
-    config = Config(spread=spread, workers=workers) if started else given  # type: ignore[arg-type]
+    config = Config(spread=spread, workers=workers) if started else given
     flags = Flags(runs=str(runs), resume="toy") if started else Flags(runs=str(runs), name="toy")
     for _ in rank.run(config, flags):
         pass
