@@ -21,7 +21,6 @@ COMPUTED = [
 
 def difference(path: Path, kernel: str, image: int, batch: str) -> float:
     """Write a network and return the largest difference between onnxruntime and torch."""
-    pytest.importorskip("onnxruntime")
     net = build(Arch(image=image, patch=4, width=8, depth=1, heads=2, mlp=8, kernel=kernel), 0).eval()
     settings: Any = {"run": "made", "format": "onnx", "batch": batch}
     onnx_file.convert(path, net, ExportSettings(**settings))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from sklearn.datasets import load_digits
 
 from vitruvius.core.runs import RunFolder
 from vitruvius.datasets import Dataset, Split
@@ -15,7 +16,7 @@ from vitruvius.training.results import Baselines
 
 def digits(train: int = 1400) -> Dataset:
     """scikit-learn's digits of 8 pixels."""
-    loaded: Any = pytest.importorskip("sklearn.datasets").load_digits()
+    loaded: Any = load_digits()
     order = np.random.default_rng(0).permutation(len(loaded.target))
     x = torch.from_numpy((loaded.images[order] * 255 / 16).round().astype(np.uint8))[:, None]
     y = torch.from_numpy(loaded.target[order]).long()

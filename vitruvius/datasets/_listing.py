@@ -29,7 +29,7 @@ class Found:
     """The pictures of `train`, `validation` and `test`, or of `all` where nothing divides them."""
 
     name: str  # as in results: 'folder:photos'
-    where: str  # as in errors: 'folder /home/me/photos'
+    where: str  # as in errors: 'folder photos'
     parts: dict[str, list[Picture]]
     side: int | None = None  # what the user asked for
     foreign: tuple[str, ...] = ()  # files that are no pictures
