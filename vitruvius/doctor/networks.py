@@ -46,6 +46,7 @@ class Networks:
         self.tensors_held: dict[int, Tensor] = {}  # of no network, but used more than once
         self.parameters: dict[int, Parameter] = {}
         self.first_values: dict[int, list[float]] = {}
+        self.owners: dict[int, int] = {}  # the network that held a parameter when it ran for the first time
         self.called: set[int] = set()  # keys of the modules that were called
         self.paths: dict[int, str] = {}
         self.unreadable: Exception | None = None  # why the values of some parameter are unknown
@@ -59,6 +60,7 @@ class Networks:
         for path, module in model.named_modules():
             for name, parameter in module.named_parameters(recurse=False):
                 known, key = self.add_parameter(parameter), self.keys.of(parameter)
+                self.owners[key] = network
                 known.name, known.layer = f"{path}.{name}" if path else name, type(module).__name__
                 self._read_values(key, known, parameter)
                 self.tensors_held.pop(key, None)
@@ -143,10 +145,13 @@ class Networks:
         own = [module.parameters(isinstance(module, nn.MultiheadAttention)) for module in called]
         ran = {key_of(parameter) for parameters in own for parameter in parameters}
         current = {key_of(parameter) for _, model in alive for parameter in model.parameters()}
+        networks = {network for network, _ in alive}
         for key, known in self.parameters.items():
             tensor = self.tensors[key]()
             if tensor is None:  # nobody can say any more that it stayed as it was
                 known.changed, known.alike = True, False
+                if self.owners.get(key) in networks:  # its network goes on without it
+                    known.name = ""
                 continue
             self._settle(key, tensor)
             known.ran = key in ran
