@@ -1,6 +1,6 @@
 """CPU-seconds of each verb's help and of the listings: what a person waits for before any work begins.
 
-Each command runs once before it is measured, so that Python has its bytecode, as it has after an installation.
+Each command runs once before it is measured, so that Python has its bytecode, as after an installation.
 
     python -m benchmarks.startup            five runs of each command, writes results/startup.json
     python -m benchmarks.startup --quick    one run of each on any machine, writes nothing

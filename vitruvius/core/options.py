@@ -25,7 +25,7 @@ class Option(NamedTuple):
 
     @property
     def help(self) -> str:
-        """The nearest docstring of the field, read from the source: a command that is run does not need it."""
+        """The nearest docstring of the field, read from the source only where help is shown."""
         if not self.parts:
             return str(get_args(Flags.__annotations__[self.field])[1])
         texts = (_docstrings(part.__module__, part.__name__).get(self.field, "") for part in self.parts)
