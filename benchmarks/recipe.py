@@ -87,17 +87,13 @@ def ablation(data: str, recipe: str, **changes: Any) -> None:
         for seed in SEEDS:
             off = {} if left_out is None else {left_out: OFF[left_out]}
             config = settings(data, recipe, seed, **changes, **off)
-            keep(
-                lambda config=config: trained(config, final=False), data, recipe, without=left_out, seed=seed
-            )
+            keep(partial(trained, config, final=False), data, recipe, without=left_out, seed=seed)
 
 
 def final(data: str, recipe: str) -> None:
     """Our recipe with three seeds and its peers, on the test images."""
     rows = [
-        keep(
-            lambda seed=seed: trained(settings(data, recipe, seed), True), data, recipe, seed=seed, final=True
-        )
+        keep(partial(trained, settings(data, recipe, seed), final=True), data, recipe, seed=seed, final=True)
         for seed in SEEDS
     ]
     mean = sum(row["test_accuracy"] or 0.0 for row in rows) / len(rows)
@@ -158,6 +154,7 @@ def vit_pytorch(data: str, seconds: float) -> dict[str, Any]:
         for rows in batches.order(epoch).split(64):
             batch = batches.batch(rows, epoch)
             adam.zero_grad()
+            assert batch.y is not None
             cross_entropy(model(batch.x), batch.y).backward()
             adam.step()
             if time.perf_counter() - started > seconds:
