@@ -87,6 +87,8 @@ class GraphFacts:
     """Keys of the single numbers with requires_grad that are added to the loss."""
     query_softmax: tuple[str, str, int] | None = None
     """A softmax of attention whose axis is not the keys: line, module, and the axis counted from the last."""
+    by_hand: tuple[str, str, tuple[int, ...]] | None = None
+    """Attention as two products and a softmax: line, module, shape of its weights, and width of a head."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -69,23 +69,26 @@ def _read_terms(facts: GraphFacts, root: Any, key_of: Callable[[Tensor], int]) -
         queue.extend((following, summed and not product) for following in branches)
 
 
-def query_softmax(node: Any) -> tuple[str, str, int] | None:
-    """Scores of self-attention whose softmax runs over another axis than the keys, which are summed up.
+def _read_attention(facts: GraphFacts, node: Any) -> None:
+    """Find a product whose first factor is the softmax of a product, and the axis that is summed to 1.
 
-    Line, module and the axis counted from the last one: 1 is that of the queries.
+    The axis is counted from the last one: 0 are the keys, over which the product sums, 1 are the queries.
     """
     made = _behind_layout(node.next_functions[0][0])
     if made is None or made.name() != "SoftmaxBackward0":
-        return None
+        return
     shape, axis = tuple(made._saved_result.shape), made._saved_dim
     axis = axis - 2**64 if axis >= 2**63 else axis
     from_end = (len(shape) - 1 - axis) if axis >= 0 else -axis - 1
-    is_square = len(shape) > 1 and shape[-1] == shape[-2] > 1
-    if from_end == 0 or not is_square or not _is_product(made.next_functions[0][0]):
-        return None
+    if len(shape) < 2 or shape[-1] < 2 or not _is_product(made.next_functions[0][0]):
+        return
     origin = origins.of(made)
     module = origin.module() if origin and origin.module else None
-    return (origin.where if origin else "", type(module).__name__ if module else "", from_end)
+    where, name = origin.where if origin else "", type(module).__name__ if module else ""
+    if from_end == 0:
+        facts.by_hand = facts.by_hand or (where, name, (*shape, node._saved_mat2.shape[-1]))
+    elif shape[-1] == shape[-2]:
+        facts.query_softmax = facts.query_softmax or (where, name, from_end)
 
 
 def _behind_layout(node: Any) -> Any:
@@ -134,8 +137,8 @@ def _read_node(facts: GraphFacts, node: Any, name: str, hidden: bool) -> None:
     elif name.startswith("BinaryCrossEntropyWithLogits"):
         scores = _behind_reshapes(node.next_functions[0][0])
         facts.sigmoid_twice = scores is not None and scores.name() == "SigmoidBackward0"
-    elif name in ("BmmBackward0", "MmBackward0") and facts.query_softmax is None:
-        facts.query_softmax = query_softmax(node)
+    elif name in ("BmmBackward0", "MmBackward0"):
+        _read_attention(facts, node)
     elif name in ("SubBackward0", "RsubBackward0") and facts.broadcast is None:
         facts.broadcast = _broadcast(node)
 
