@@ -218,6 +218,58 @@ SICK: dict[str, tuple[str, str]] = {
             "        h = s.softmax(-1) @ h"
         ),
     ),
+    "a low number added to the tokens": (
+        "inverted_mask",
+        tokens(
+            "s = h @ h.transpose(1, 2) + (ids != 0)[:, None] * -1e9  # here\n        h = s.softmax(-1) @ h"
+        ),
+    ),
+    "gelu before cross_entropy": (
+        "activation_on_logits",
+        loop(X, Y, CE + "  # here", net="nn.Sequential(nn.Linear(8, 3), nn.GELU())"),
+    ),
+    "classes of pixels over the rows": (
+        "wrong_axis",
+        loop(
+            "x = torch.randn(4, 3, 5, 5)",
+            "s = net(x)",
+            "F.cross_entropy(s, x.argmax(1)).backward()",
+            "right = (s.argmax(dim=0) == 1).float().mean()  # here",
+            net="nn.Conv2d(3, 3, 1)",
+        ),
+    ),
+    "log_softmax over the width of images": (
+        "wrong_axis",
+        loop(
+            "x = torch.randn(4, 3, 5, 5)",
+            "F.nll_loss(F.log_softmax(net(x), dim=-1), x.argmax(1)).backward()  # here",
+            net="nn.Conv2d(3, 3, 1)",
+        ),
+    ),
+    "inputs viewed for a recurrent net": (
+        "view_for_transpose",
+        loop(
+            "x = torch.randn(5, 7, 8)",
+            "out, h = net(x.view(7, 5, 8))  # here",
+            "F.mse_loss(h[0], x.sum(1)[:, :4]).backward()",
+            net="nn.GRU(8, 4)",
+        ),
+    ),
+    "positions indexed in a method": (
+        "positions_indexed",
+        loop(
+            "x = torch.randn(4, 6, 8)",
+            "F.mse_loss(net(x), x.cumsum(1)).backward()",
+            net="Net()",
+            before="class Net(nn.Module):\n"
+            "    def __init__(self):\n        super().__init__()\n"
+            "        self.pos, self.linear = nn.Embedding(12, 8), nn.Linear(8, 8)\n"
+            "    def placed(self, x):\n"
+            "        return x + self.pos.weight[x.shape[1]]  # here\n"
+            "    def forward(self, x):\n"
+            "        return self.linear(self.placed(x))\n",
+        ),
+    ),
     "softmax over the queries": (
         "wrong_axis",
         attention(SCORES + "\n        out = F.dropout(s.softmax(-2), 0.1, self.training) @ v  # here"),

@@ -159,15 +159,19 @@ GIVEN: dict[str, Callable[[Tensor], tuple[Any, ...]]] = {
     "fill_": lambda x: (x, 1.0),
     "copy_": lambda x: (x, x),
 }
-METHODS = (
-    *calls.HAZARDS,
-    *calls.ACTIVATIONS,
-    *calls.SUMS,
-    *calls.IN_PLACE,
-    "__truediv__",
-    "__pow__",
-    "view",
-    "max",
+METHODS = (  # one for each replacement
+    *(
+        "sqrt",
+        "__truediv__",
+        "softmax",
+        "__add__",
+        "__iadd__",
+        "__setitem__",
+        "relu_",
+        "masked_fill",
+        "view",
+        "max",
+    ),
 )
 
 

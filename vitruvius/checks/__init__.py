@@ -287,7 +287,7 @@ class NanSource(Event):
 class Mask(Event):
     """A mask of attention that looks inverted."""
 
-    argument: str  # attn_mask, key_padding_mask, masked_fill, where
+    argument: str  # attn_mask, key_padding_mask, masked_fill, where, addition
     module: str
     added: bool = False  # zeros and ones are added to the scores
     anti_causal: bool = False  # every token sees later ones only

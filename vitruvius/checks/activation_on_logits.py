@@ -9,7 +9,18 @@ SICK = training(
 )
 HEALTHY = SICK.replace(", nn.ReLU())", ")")
 RAW = ("cross_entropy", "binary_cross_entropy_with_logits")
-RANGES = {"relu": "[0, inf)", "sigmoid": "[0, 1]", "tanh": "[-1, 1]", "softmax": "[0, 1]"}
+RANGES = {
+    "relu": "[0, inf)",
+    "sigmoid": "[0, 1]",
+    "softmax": "[0, 1]",
+    "relu6": "a bounded interval",
+    "tanh": "[-1, 1]",
+    "gelu": "(-0.2, inf)",
+    "silu": "(-0.3, inf)",
+    "softplus": "(0, inf)",
+    "elu": "(-1, inf)",
+}
+PROVEN = ("relu", "sigmoid", "softmax", "relu6")  # the others may be meant
 
 
 def activation_on_logits(trace: Trace) -> Findings:
@@ -23,7 +34,7 @@ def activation_on_logits(trace: Trace) -> Findings:
         if facts is None or len(operations) != 1 or operation not in RANGES or _is_softmax_twice(event):
             continue
         in_module = named(trace, facts.module)
-        proven = operation != "tanh"
+        proven = operation in PROVEN
         yield Finding(
             where=line if in_module or not facts.made_at else facts.made_at,
             also=(line, facts.made_at),

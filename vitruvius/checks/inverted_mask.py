@@ -15,6 +15,7 @@ MEANING = {
     "scaled_dot_product_attention where it takes part, and floats are added to the scores",
     "key_padding_mask": "key_padding_mask is True where a key is hidden: at the padding",
     "masked_fill": "masked_fill replaces the scores where the mask is True",
+    "addition": "what is added to the scores is -inf, or very low, where a key is hidden",
     "where": "where keeps its second argument where the mask is True",
 }
 

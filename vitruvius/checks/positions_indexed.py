@@ -4,6 +4,7 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Iterator
+from types import FunctionType
 
 from torch import Tensor, nn
 
@@ -29,7 +30,7 @@ HEALTHY = SICK.replace("[:, x.size(1)]", "[:, :x.size(1)]")
 
 
 def positions_indexed(trace: Trace) -> Findings:
-    """A table of a module that is indexed by the length of an input, read from the source of its forward."""
+    """A table of a module that is indexed by the length of an input, read from the source of its methods."""
     for example in trace.examples:
         for path, module in example.model.named_modules():
             for line, text in _indexed(module):
@@ -46,16 +47,21 @@ def positions_indexed(trace: Trace) -> Findings:
 
 
 def _indexed(module: nn.Module) -> Iterator[tuple[str, str]]:
-    """Line and text of tables that the forward function of a module indexes by a length."""
-    forward = inspect.unwrap(type(module).forward)
-    file = inspect.getsourcefile(forward) or ""
+    """Line and text of tables that the methods of a module index by a length."""
     if type(module).__module__.startswith("torch."):
         return
+    for method in vars(type(module)).values():
+        if inspect.isfunction(method):
+            yield from _in_method(module, method)
+
+
+def _in_method(module: nn.Module, method: FunctionType) -> Iterator[tuple[str, str]]:
     try:
-        source, first = inspect.getsourcelines(forward)
+        source, first = inspect.getsourcelines(method)
         tree = ast.parse(textwrap.dedent("".join(source)))
     except (OSError, SyntaxError, TypeError):
         return
+    file = method.__code__.co_filename
     lengths = _lengths(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Subscript) and _is_table(module, node.value):

@@ -1,6 +1,7 @@
 """A term of the loss has no gradient: it is computed, added and changes nothing."""
 
 from collections import defaultdict
+from typing import Literal
 
 from vitruvius.checks import Backward, Finding, Findings, GraphFacts, Trace, training
 
@@ -21,14 +22,15 @@ def term_without_gradient(trace: Trace) -> Findings:
             numbers[where].append(value)
     for where, values in numbers.items():
         if len(set(values)) > 1 and _differs(values):
-            yield _finding(where, f"what is added has no gradient: {values[0]:.4g}, then {values[1]:.4g}")
+            said = f"what is added has no gradient: {values[0]:.4g}, then {values[1]:.4g}"
+            yield _finding(where, said, "warning")
             return
     for event, _, leaves in _fresh(trace, graphs):
         said = (
             f"{leaves} new single numbers with requires_grad=True in {len(graphs)} losses; no "
             "optimiser holds them"
         )
-        yield _finding(event.where, said)
+        yield _finding(event.where, said, "error")
         return
 
 
@@ -47,14 +49,14 @@ def _fresh(trace: Trace, graphs: list[tuple[Backward, GraphFacts]]) -> list[tupl
     return with_some[:1] if len(with_some) > 1 and len(set(keys)) == len(keys) > 1 else []
 
 
-def _finding(where: str, evidence: str) -> Finding:
+def _finding(where: str, evidence: str, severity: Literal["error", "warning"]) -> Finding:
     return Finding(
         where=where,
         evidence=evidence,
         why="item(), detach(), numpy, no_grad or torch.tensor(...) cut it off: the optimiser never "
         "lowers this term",
         fix="add the tensor itself, computed from the network's outputs or weights without leaving the graph",
-        severity="error",
+        severity=severity,
         confidence="exact",
         explains=("rate_too_low",),
     )

@@ -62,7 +62,7 @@ def _criterion(trace: Trace) -> Findings:
             where=line,
             evidence=f"the predictions {list(event.scores)} sum to 1 along axis {axes[0]}, in all "
             f"{len(here)} "
-            f"batches looked at, not along axis {1 if axes[0] == 0 else len(event.scores) - 1}",
+            f"batches looked at, not along that of the classes",
             why="a softmax over the rows lets the samples of a batch compete, and says nothing about the "
             "classes",
             fix="softmax or log_softmax over the classes: dim=1 (dim=-1 for kl_div)",
@@ -77,27 +77,27 @@ def _axis(event: Criterion) -> int | None:
         return None
     axes = {*facts.distribution_axes, *facts.logarithm_axes}
     right = {1} if event.name != "kl_div" else {*range(1, len(event.scores))}
-    return 0 if axes == {0} and not axes & right else None
+    return min(axes) if axes and not axes & right else None
 
 
 def _prediction(trace: Trace) -> Findings:
     """The class is looked for among the rows: argmax(0), or argmax of all scores."""
     losses = [event for event in trace.of(Criterion) if event.name in ("cross_entropy", "nll_loss")]
-    classifying = {
-        event.scores for event in losses if len(event.target or ()) == 1 and len(event.scores) == 2
-    }
+    classifying = {event.scores for event in losses if event.target == (event.scores[:1] + event.scores[2:])}
     found = [event for event in trace.of(Prediction) if event.scores in classifying]
     for line in lines(found):
         here = [event for event in found if event.where == line]
-        rows, classes = here[0].scores
-        if any(event.axis == 1 for event in here) or rows == classes:  # pairs are compared in both directions
+        event = here[0]
+        # Pairs are compared in both directions, and equal sizes may have changed places.
+        alike = event.axis is not None and event.scores[event.axis] == event.scores[1]
+        if any(other.axis == 1 for other in here) or alike:
             continue
-        over = "all scores" if here[0].axis is None else "the rows"
+        over = "all scores" if event.axis is None else f"axis {event.axis}"
         yield Finding(
             where=line,
-            evidence=f"the largest of the scores {list(here[0].scores)} is looked for over {over}; the "
-            "loss has its "
-            "classes on axis 1",
+            evidence=f"the largest of the scores {list(event.scores)} is looked for over {over}; the loss "
+            "has "
+            "its classes on axis 1",
             why="the index found is no class, and a comparison with the labels broadcasts without an error",
             fix="argmax(dim=1)",
         )

@@ -124,7 +124,20 @@ def _sum(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
     value = original(*args, **kwargs)
     if isinstance(value, Tensor) and not value.dim() and value.requires_grad and watcher.sampling:
         tell(watcher, (), _note_constant, watcher, args, value, sys._getframe(CALLER))
+    elif isinstance(value, Tensor) and value.dim() > 2 and value.requires_grad and watcher.sampling:
+        tell(watcher, (Mask,), _note_added, watcher, args, value, sys._getframe(CALLER))
     return value
+
+
+def _note_added(watcher: Watcher, terms: Any, value: Tensor, frame: FrameType) -> None:
+    """Note a mask that is added to scores by hand."""
+    if not user_code.is_users(frame.f_code.co_filename):
+        return
+    for mask in terms:
+        plain = isinstance(mask, Tensor) and mask.is_floating_point() and not mask.requires_grad
+        fits = plain and mask.dim() > 1 and mask.shape[-1] == value.shape[-1]
+        if fits and bool((mask.detach() <= masks.HIDDEN).any()):
+            note_mask(watcher, "addition", masks.added(mask), frame)
 
 
 def _note_constant(watcher: Watcher, terms: Any, value: Tensor, frame: FrameType) -> None:
@@ -245,7 +258,7 @@ def _reshaped(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any
 
 def _note_reshape(watcher: Watcher, before: Any, after: Any, frame: FrameType) -> None:
     both = isinstance(before, Tensor) and isinstance(after, Tensor) and before.is_floating_point()
-    if not both or before.dim() < 2 or not (before.requires_grad or watcher.stack):
+    if not both or before.dim() < 2 or not (before.requires_grad or watcher.stack or watcher.optimisers):
         return
     lost = lost_axis(tuple(before.shape), tuple(after.shape))
     if lost is None or not user_code.is_users(frame.f_code.co_filename):
@@ -267,6 +280,6 @@ def note_prediction(watcher: Watcher, input: Any, dim: Any = None, *args: Any, *
     """Note along which axis the largest score of a network is looked for."""
     if isinstance(dim, Tensor) or not isinstance(input, Tensor) or not input.is_floating_point():
         return
-    if input.dim() == 2 and min(input.shape) > 1 and input.shape == watcher.scores:
-        axis = None if dim is None else int(dim) % 2
+    if input.dim() >= 2 and min(input.shape[:2]) > 1 and input.shape == watcher.scores:
+        axis = None if dim is None else int(dim) % input.dim()
         watcher.note(Prediction(**watcher.now(), axis=axis, scores=tuple(input.shape)))

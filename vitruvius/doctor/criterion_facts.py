@@ -14,6 +14,11 @@ MADE_BY = {
     "SigmoidBackward0": "sigmoid",
     "TanhBackward0": "tanh",
     "SoftmaxBackward0": "softmax",
+    "HardtanhBackward0": "relu6",
+    "GeluBackward0": "gelu",
+    "SiluBackward0": "silu",
+    "SoftplusBackward0": "softplus",
+    "EluBackward0": "elu",
 }
 MOST_CLASSES = 10_000
 LARGEST = 4_000_000  # numbers that are looked at

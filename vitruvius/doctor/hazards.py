@@ -53,7 +53,10 @@ class Hazards:
         """Hold a call whose result has a gradient; look at once at one whose result has none."""
         if not hazard.value.requires_grad:
             if hazard.value.numel() <= LARGEST and len(self.found) < 8:
-                self.found += filter(None, [_made(hazard)])
+                source = _made(hazard)
+                # Minus infinity is often meant: the logarithm of a mask.
+                if source is not None and ("NaN" in source.what or "div" in hazard.operation):
+                    self.found.append(source)
             return
         operands = tuple(o.detach() if isinstance(o, Tensor) else o for o in hazard.operands)
         kept = Hazard(hazard.operation, hazard.where, hazard.module, operands, hazard.value.detach())

@@ -310,7 +310,8 @@ class Watcher:
             ones, logarithms = (sums, sums) if sums is UNKNOWN else sums or (None, None)
             is_tensor, ignored = isinstance(target, Tensor), int(given.get("ignore_index", -100))
             details = None
-            if classifies and is_tensor and reduction == "mean" and bool(value.isnan().any()):
+            number = self.find_out("Criterion.value", partial(_number, value))
+            if classifies and is_tensor and isinstance(number, float) and math.isnan(number):
                 self._note_nothing_counted(name, target, value, ignored)
             if self.sampling:
                 find = partial(criterion_facts.details, name, scores, target, given, self.networks.path)
@@ -325,14 +326,14 @@ class Watcher:
                 classes=scores.shape[1] if scores.dim() >= 2 else 1,
                 target=tuple(target.shape) if is_tensor else None,
                 labels=self.find_out("Criterion.labels", partial(_labels, name, target)),
-                value=self.find_out("Criterion.value", partial(_number, value)),
+                value=number,
                 probabilities=ones,
                 log_probabilities=logarithms,
                 details=details,
             )
             if not is_tensor:
                 return
-            counts = grad and classifies and reduction == "mean" and given.get("weight") is None
+            counts = grad and classifies and reduction in ("mean", "sum") and given.get("weight") is None
             compared = Compared(name, target.detach(), user_code.where(), ignored, counts)
             if inside:
                 self.running.compared.append(compared)
@@ -386,6 +387,8 @@ class Watcher:
         if y is None or not self.last.grad or compared.name not in ("cross_entropy", "nll_loss"):
             return
         padding = targets.padding(y, compared.ignored) if compared.counts else None
+        if padding is None and compared.counts:  # time may come first
+            padding = targets.padding(y.T, compared.ignored)
         shift = targets.shift(y, inputs)
         if padding is None and shift is None:
             return
@@ -394,7 +397,9 @@ class Watcher:
             layers = self.last.model.modules() if self.last.model is not None else ()
             fills = [layer.padding_idx for layer in layers if isinstance(layer, nn.Embedding)]
             facts = {"padding": padding.value, "padded": padding.fraction, "is_sorted": padding.is_sorted}
-            facts["declared"] = padding.value in fills
+            hidden = [(mask, x) for *_, mask in self.running.masks for x in inputs if x.shape == mask.shape]
+            told = any(torch.equal(mask, x == padding.value) for mask, x in hidden)
+            facts["declared"] = padding.value in fills or told
         self.note(checks.Targets(**self.now(compared.where), shift=shift, **facts))
 
     def _pair(self, compared: Compared) -> None:
