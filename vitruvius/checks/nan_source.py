@@ -56,5 +56,5 @@ def nan_source(trace: Trace) -> Findings:
             evidence=said,
             why=why,
             fix=remedy,
-            explains=("dead_relu", "rate_too_low", "unscaled_input", "shuffled_labels", "rate_too_high"),
+            explains=("dead_relu", "rate_too_low", "unscaled_input", "shuffled_labels"),
         )

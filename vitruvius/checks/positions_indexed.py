@@ -41,7 +41,6 @@ def positions_indexed(trace: Trace) -> Findings:
                     why="one vector is added to all tokens: the order of the tokens is lost, without an "
                     "error",
                     fix="a slice up to the length: table[:, :x.size(1)]",
-                    explains=("positions_ignored",),
                 )
                 return
 

@@ -45,7 +45,7 @@ def _attention(trace: Trace) -> Findings:
             fix="softmax(dim=-1): over the keys",
             severity="error" if axis == 1 else "warning",
             confidence="exact" if axis == 1 else "heuristic",
-            explains=("rate_too_low", "mixed_rows", "causal_leak"),
+            explains=("rate_too_low",),
         )
 
 
@@ -66,7 +66,7 @@ def _criterion(trace: Trace) -> Findings:
             why="a softmax over the rows lets the samples of a batch compete, and says nothing about the "
             "classes",
             fix="softmax or log_softmax over the classes: dim=1 (dim=-1 for kl_div)",
-            explains=("nll_without_log", "rate_too_low", "mixed_rows", "initial_loss", "kl_of_probabilities"),
+            explains=("rate_too_low", "initial_loss"),
         )
 
 
