@@ -58,6 +58,8 @@ def confusion(folder: Path) -> Heatmap | None:
     if not readings:
         return None
     counts = readings[-1].score.confusion
+    if not counts:  # too many classes for a matrix
+        return None
     return card.confusion(_classes(folder, len(counts)), counts)
 
 
