@@ -81,7 +81,7 @@ def _axes(plot: plots.Plot, canvas: "FigureBase") -> "Axes":
 
 
 def plain_ticks(axis: "MatplotlibAxis") -> None:
-    """Write the ticks of a linear axis as those of a logarithmic one; where that tells them not apart, not."""
+    """Write the ticks of a linear axis as those of a logarithmic one, unless two would look the same."""
     from matplotlib.ticker import ScalarFormatter
 
     class PlainFormatter(ScalarFormatter):

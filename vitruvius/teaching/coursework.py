@@ -38,9 +38,8 @@ class Row(NamedTuple):
     @property
     def lessons(self) -> tuple[Lesson, ...]:
         """The lessons among the commands."""
-        return tuple(
-            _lesson(command) for command in self.commands if command.startswith("vitruvius explain ")
-        )
+        lines = (command for command in self.commands if command.startswith("vitruvius explain "))
+        return tuple(map(_lesson, lines))
 
 
 def documents() -> dict[str, tuple[Row, ...]]:
@@ -69,10 +68,9 @@ def _rows(part: str) -> list[Row]:
 def _row(cells: list[str]) -> Row:
     question, commands, answer, errata = cells
     quoted = re.findall(r"`([^`]+)`", answer)
-    modules = tuple(name for name in quoted if re.fullmatch(r"vitruvius(\.\w+)+", name))
-    fields = tuple(
-        name for name in quoted if re.fullmatch(r"[a-z_]\w*(\.\w+)*", name) and name not in modules
-    )
+    dotted = [name for name in quoted if re.fullmatch(r"[a-z_]\w*(\.\w+)*", name)]
+    modules = tuple(name for name in dotted if name.startswith("vitruvius."))
+    fields = tuple(name for name in dotted if not name.startswith("vitruvius."))
     return Row(
         question,
         tuple(re.findall(r"`(vitruvius [^`]+)`", commands)),
