@@ -8,11 +8,12 @@
 # with accuracy, but whether it knows more than counting parameters.
 
 # %%
+import os
 import tempfile
 
 import vitruvius
 
-runs = tempfile.mkdtemp()
+os.chdir(tempfile.mkdtemp())  # run folders go there
 
 # %% [markdown]
 # ## How a score is worked out
@@ -28,7 +29,7 @@ print({name: round(float(worked.answer[name]), 4) for name in ("loss", "grad_nor
 # on disk.
 
 # %%
-ranked = vitruvius.rank(proxies=["grad_norm", "snip"], seeds=1, name="fifty", runs=runs)
+ranked = vitruvius.rank(proxies=["grad_norm", "snip"], seeds=1, name="fifty")
 ranked
 
 # %% [markdown]

@@ -7,11 +7,12 @@
 # that no single coordinate shows it.
 
 # %%
+import os
 import tempfile
 
 import vitruvius
 
-runs = tempfile.mkdtemp()
+os.chdir(tempfile.mkdtemp())  # run folders go there
 
 # %% [markdown]
 # ## What a linear autoencoder can reach
@@ -34,7 +35,6 @@ trained = vitruvius.pretrain(
     repeats=1,
     epochs=3,
     name="latents",
-    runs=runs,
 )
 trained
 

@@ -12,6 +12,8 @@ from typing import Any
 FOLDER = Path(__file__).parent
 LONGEST = 180
 """Seconds that one notebook may take."""
+SHORT = 80
+"""Letters of the plain text of a result that shows itself as a page."""
 LARGEST = 400_000
 """Bytes that one notebook may have with its outputs."""
 
@@ -48,13 +50,22 @@ def executed(script: Path, folder: Path) -> Any:
         cell["id"] = f"cell-{place}"
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     notebook = nbformat.v4.new_notebook(cells=made, metadata={"kernelspec": kernel})
-    NotebookClient(notebook, timeout=LONGEST, resources={"metadata": {"path": str(folder)}}).execute()
+    resources = {"metadata": {"path": str(folder)}}
+    NotebookClient(notebook, timeout=LONGEST, coalesce_streams=True, resources=resources).execute()
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)  # when it was run
         if cell.cell_type == "code":
             # Progress and warnings belong to the run, not to the document.
-            cell.outputs = [one for one in cell.outputs if one.get("name") != "stderr"]
+            cell.outputs = [_small(one) for one in cell.outputs if one.get("name") != "stderr"]
     return notebook
+
+
+def _small(output: Any) -> Any:
+    """An output whose plain text is cut short where there is a page for it."""
+    shown = output.get("data", {})
+    if "text/html" in shown and len(shown.get("text/plain", "")) > SHORT:
+        shown["text/plain"] = shown["text/plain"][:SHORT] + " ..."
+    return output
 
 
 def main(chosen: list[str]) -> None:

@@ -47,7 +47,8 @@ def test_every_row_of_the_table_is_read() -> None:
     assert list(found) == ["000", "001", "002", "003", "004"]
     assert sum(map(len, found.values())) == len(lines) - 5  # less a heading each
     assert all(row.commands or "the same run" in row.answer for rows in found.values() for row in rows)
-    assert found["001"][0].lessons == (Lesson("convolution", (("shape", [200, 1]),)),)
+    assert found["001"][0].lessons == (Lesson("convolution", ("shape=200,1",)),)
+    assert found["001"][0].lessons[0].fields == {"shape": [200, 1]}
     assert found["001"][0].fields == ("parameters", "weights", "biases", "output")
     assert found["001"][0].errata == ""
 

@@ -85,16 +85,18 @@ def plain_ticks(axis: "MatplotlibAxis") -> None:
     from matplotlib.ticker import ScalarFormatter
 
     class PlainFormatter(ScalarFormatter):
-        """The same ticks with plain numbers."""
+        """The same ticks with plain numbers, and then nothing at the end of the axis."""
+
+        written = False
 
         def format_ticks(self, values: Any) -> list[str]:
             usual = super().format_ticks(values)
-            written = [short(float(f"{value:.12g}")) for value in values]
-            if len(set(written)) < len(written):
-                return usual
-            self.offset = 0
-            self.orderOfMagnitude = 0
-            return written
+            plain = [short(float(f"{value:.12g}")) for value in values]
+            self.written = len(set(plain)) == len(plain)
+            return plain if self.written else usual
+
+        def get_offset(self) -> str:
+            return "" if self.written else super().get_offset()
 
     axis.set_major_formatter(PlainFormatter())
 

@@ -5,7 +5,7 @@ The table is coursework.md beside this file, the one that docs/coursework.md sho
 import re
 import shlex
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from vitruvius.core.config import settings
 from vitruvius.core.errors import unknown
@@ -18,7 +18,13 @@ class Lesson(NamedTuple):
     """A lesson that answers a question, with its numbers."""
 
     name: str
-    fields: tuple[tuple[str, object], ...]
+    settings: tuple[str, ...] = ()
+    """Fields of its question, field=value."""
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields of its question that differ from the lesson's own."""
+        return settings(self.settings)
 
 
 class Row(NamedTuple):
@@ -83,5 +89,4 @@ def _row(cells: list[str]) -> Row:
 
 def _lesson(command: str) -> Lesson:
     words = shlex.split(command)
-    chosen = tuple(words[place + 1] for place, word in enumerate(words) if word == "--set")
-    return Lesson(words[2], tuple(settings(chosen).items()))
+    return Lesson(words[2], tuple(words[place + 1] for place, word in enumerate(words) if word == "--set"))

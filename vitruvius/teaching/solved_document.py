@@ -45,7 +45,7 @@ def solve(number: str) -> Iterator[Progress | Document]:
 
 
 def _worked(lesson: Lesson) -> Worked:
-    *_, found = work.work(lesson.name, dict(lesson.fields))
+    *_, found = work.work(lesson.name, lesson.fields)
     assert isinstance(found, Worked)
     return found
 
