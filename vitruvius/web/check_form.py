@@ -36,7 +36,9 @@ class Field:
     @property
     def hint(self) -> str:
         """What is to be written."""
-        size = " x ".join(map(str, self.sizes)) + (", a row per line" if len(self.sizes) > 1 else "")
+        how = ("", "", ", a row per line", ", a row per line, an empty line between matrices")
+        size = " x ".join(map(str, self.sizes)) + how[min(len(self.sizes), 3)]
+        size += " entries" if len(self.sizes) == 1 else ""
         return "; ".join(part for part in (self.what, size) if part)
 
     @property

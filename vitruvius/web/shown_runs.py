@@ -66,7 +66,7 @@ def facts(result: records.Result) -> Table:
     fields = result.model_dump(mode="json")
     rows = []
     for name, value in fields.items():
-        if value is not None and not isinstance(value, list | dict):
+        if value not in (None, "") and not isinstance(value, list | dict):
             is_share = name.endswith("accuracy") and isinstance(value, float)
             rows.append((name.replace("_", " "), f"{value:.2%}" if is_share else cell(value)))
     return Table(columns=("result", ""), rows=tuple(rows))
