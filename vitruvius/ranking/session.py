@@ -20,7 +20,7 @@ from vitruvius.core.signals import StopRequest
 from vitruvius.datasets import own_pictures
 from vitruvius.measuring import prices
 from vitruvius.ranking import accuracies
-from vitruvius.ranking.results import Result
+from vitruvius.ranking.results import WORKLOAD, Result, Workload
 from vitruvius.ranking.settings import Config
 
 if TYPE_CHECKING:
@@ -111,6 +111,8 @@ def score_rest(
     lines, faults = folder.intact_records()
     for fault in faults:
         yield records.Note(text=f"{fault}; it is scored again", warning=True)
+    work = Workload(networks=len(scoring.networks), seeds=config.seeds)
+    files.write_json(folder.path(WORKLOAD), work.model_dump())
     done = score.read(lines, scoring)
     if done:
         yield records.Note(text=f"{len(done)} of {len(scoring.tasks)} were scored before")
