@@ -19,8 +19,8 @@ for step in range(6):
     optimizer.step()
 """
 HEALTHY = FORGETFUL.replace("    net(", "    optimizer.zero_grad()\n    net(")
-KEYS = {"findings", "checked", "skipped", "steps", "seconds", "overhead", "script_exit"}
-FINDING_KEYS = {"bug", "severity", "confidence", "where", "module", "evidence", "why", "fix"}
+KEYS = {"findings", "checked", "skipped", "steps", "seconds", "overhead", "script_exit", "crash"}
+FINDING_KEYS = {"bug", "severity", "confidence", "where", "module", "evidence", "why", "fix", "patch"}
 FACTORY = """
 import torch
 from torch import nn
@@ -270,4 +270,4 @@ def test_m_runs_a_module_of_a_package(
     assert main(["doctor", "run", "--steps", "4", "-m", "studies.train", "-m", "--epochs", "3"]) == 1
     out = capsys.readouterr().out
     assert "given ['-m', '--epochs', '3']" in out
-    assert f"{package / 'train.py'}:9: error: zero_grad" in out
+    assert f"{Path('studies', 'train.py')}:9: error: zero_grad" in out
