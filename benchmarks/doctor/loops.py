@@ -95,7 +95,7 @@ def lbfgs() -> Loop:
         return loss
 
     while True:
-        optimiser.step(closure)  # type: ignore[no-untyped-call]
+        optimiser.step(closure)
         yield model
 
 

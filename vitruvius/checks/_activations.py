@@ -74,10 +74,9 @@ def inner(source: Source, node: ast.AST, name: str) -> ast.expr | None:
     held = [made for made in ast.walk(source.tree) if isinstance(made, ast.Assign)]
     called = source.text(function)
     held = [made for made in held if called in map(source.text, made.targets)]
-    is_module = len(held) == 1 and isinstance(held[0].value, ast.Call)
-    if is_module and last_name(held[0].value.func) == MODULES[name] and node.args:  # type: ignore[attr-defined]
-        return node.args[0]
-    return None
+    value = held[0].value if len(held) == 1 else None
+    is_module = isinstance(value, ast.Call) and last_name(value.func) == MODULES[name]
+    return node.args[0] if is_module and node.args else None
 
 
 def _stripped(source: Source, node: ast.AST, name: str, note: str = "") -> Patch | None:

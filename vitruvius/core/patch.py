@@ -2,7 +2,7 @@
 
 import difflib
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from vitruvius.core.config import Strict
 
@@ -63,5 +63,6 @@ def applied(text: str, edits: Sequence[Edit]) -> str:
 
 def diff(before: str, after: str, name: str) -> str:
     """The difference of two texts, as `patch` reads it."""
-    texts: Iterable[list[str]] = (io.StringIO(text).read().splitlines() for text in (before, after))
-    return "\n".join(difflib.unified_diff(*texts, f"a/{name}", f"b/{name}", lineterm=""))
+    plain = (io.StringIO(text, newline=None).read() for text in (before, after))
+    old, new = (text.removesuffix("\n").split("\n") for text in plain)
+    return "\n".join(difflib.unified_diff(old, new, f"a/{name}", f"b/{name}", lineterm=""))

@@ -123,8 +123,8 @@ def _refused(found: Finding, where: str, why: str) -> Refused:
 def _placed(found: Finding, before: bytes, now: bytes) -> Finding:
     """A finding in a changed copy at its line of the script; a new line keeps its number."""
     file, _, line = found.where.rpartition(":")
-    texts = (_text(source).splitlines() for source in (before, now))
-    for block in SequenceMatcher(None, *texts, autojunk=False).get_matching_blocks():
+    old, new = (_text(source).splitlines() for source in (before, now))
+    for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
         if line.isdigit() and block.b < int(line) <= block.b + block.size:
             return found.model_copy(update={"where": f"{file}:{int(line) - block.b + block.a}"})
     return found
