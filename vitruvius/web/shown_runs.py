@@ -108,7 +108,11 @@ def diagnosis(folder: Path, result: Diagnosis) -> dict[str, Any]:
                 folder / "records.jsonl", Quoted, {k: v for k, v in line.items() if k != "kind"}
             )
             quoted[one.where] = [(text.lstrip().startswith(">"), text) for text in one.source.splitlines()]
-    rest = [*result.summary(), *(block for table in result.tables or () for block in table.view())]
+    rest = [
+        result.headline(),
+        *result.remarks(),
+        *(block for table in result.tables or () for block in table.view()),
+    ]
     return {
         "findings": [(found, quoted.get(found.where, [])) for found in result.findings],
         "blocks": markup.blocks(rest),
