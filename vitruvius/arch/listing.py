@@ -66,7 +66,11 @@ def presets(predicted_ms: Callable[[Arch], float | None]) -> tuple[Preset, ...]:
     found = []
     for name, (summary, arch) in tables.presets().items():
         price = cost.cost(arch)
-        costs = {**price._asdict(), "peak_bytes": price.training_bytes(BATCH), "predicted_ms": predicted_ms(arch)}
+        costs = {
+            **price._asdict(),
+            "peak_bytes": price.training_bytes(BATCH),
+            "predicted_ms": predicted_ms(arch),
+        }
         found.append(Preset(name=name, summary=summary, **costs))
     return tuple(found)
 

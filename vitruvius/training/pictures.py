@@ -8,7 +8,6 @@ from torch import Tensor
 from vitruvius.core.errors import UserError
 from vitruvius.core.runs import RunFolder
 from vitruvius.nn import attention_maps
-from vitruvius.render import figures
 from vitruvius.training import predictor, report
 from vitruvius.training.predictions import Guess
 from vitruvius.training.predictor import Predictor
@@ -39,16 +38,16 @@ def draw_overlay(name: str, best: Guess, model: Predictor, pixels: Tensor, pictu
     """Draw an image under its attention maps; the title names the predicted class."""
     heats = [(title, heat.tolist()) for title, heat in predictor.heat_maps(model, pixels)]
     said = f"{name}: {best.name}, {best.probability:.0%}"
-    figures.write_png(report.attention_overlay(said, pixels.tolist(), heats), picture)
+    report.write_picture(report.attention_overlay(said, pixels.tolist(), heats), picture)
 
 
 def draw_model(folder: RunFolder, model: Predictor, images: list[Tensor]) -> dict[str, str | None]:
     """Draw mean attention distances and, if the model has positions, their similarity; return both paths."""
     distance, positions = folder.path("distance.png"), folder.path("positions.png")
     found = predictor.distances(model, images).tolist()
-    figures.write_png(report.attention_distance(found, model.net.arch.image), distance)
+    report.write_picture(report.attention_distance(found, model.net.arch.image), distance)
     if model.net.positions is None:
         return {"distance": str(distance), "positions": None}
     similarity = attention_maps.position_similarity(model.net).tolist()
-    figures.write_png(report.position_similarity(similarity), positions)
+    report.write_picture(report.position_similarity(similarity), positions)
     return {"distance": str(distance), "positions": str(positions)}

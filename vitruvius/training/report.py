@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from vitruvius.arch.arch import Arch
@@ -98,6 +99,11 @@ def _write_pictures(folder: RunFolder, drawn: Mapping[str, Figure | None]) -> No
             folder.path(name).unlink(missing_ok=True)
         else:
             figures.write_png(figure, folder.path(name))
+
+
+def write_picture(figure: Figure, path: Path) -> None:
+    """Draw a figure into a PNG file."""
+    figures.write_png(figure, path)
 
 
 def write_range_test(folder: RunFolder, test: RangeTest) -> None:
