@@ -25,7 +25,7 @@ from vitruvius.doctor.watcher import Watcher
 CALLER = 2  # frames between a replacement and who called the original
 HAZARDS = (
     *("sqrt", "rsqrt", "log", "log2", "log10", "pow", "div", "divide", "true_divide", "reciprocal"),
-    *("acos", "asin", "arccos", "arcsin", "atan2", "exp", "mean", "std"),
+    *("acos", "asin", "arccos", "arcsin", "exp", "mean", "std"),
 )
 ACTIVATIONS = ("relu", "sigmoid", "tanh", "softmax", "log_softmax")
 SUMS = ("__add__", "__radd__", "__iadd__", "__sub__", "__rsub__", "add", "sub")
