@@ -69,18 +69,9 @@ def running(watcher: Watcher) -> "weakref.ref[nn.Module] | None":
 
 def _hazard(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
     value = original(*args, **kwargs)
-    if not watcher.busy:
-        frame = sys._getframe(CALLER)
-        tell(
-            watcher,
-            (NanSource,),
-            _note_hazard,
-            watcher,
-            original.__name__,
-            (*args, *kwargs.values()),
-            value,
-            frame,
-        )
+    if torch.is_grad_enabled() or watcher.hazards.alarmed or watcher.sampling:
+        given, frame = (*args, *kwargs.values()), sys._getframe(CALLER)
+        tell(watcher, (NanSource,), _note_hazard, watcher, original.__name__, given, value, frame)
     return value
 
 
