@@ -23,6 +23,8 @@ slow: $(VENV)/slowed
 	$(BIN)/python -m pytest -m slow
 
 # What the tests of the pages need: Debian's Chromium, a driver for it, and axe-core, which judges accessibility.
+# Once they are there `make test` runs these tests too. The driver is no part of the extra `test`: it is large, and of
+# no use without Chromium, which pip cannot install.
 browser: $(VENV)/tested
 	@command -v chromium >/dev/null || apt-get install --yes chromium || \
 		{ echo "install Chromium first: sudo apt-get install chromium"; exit 1; }
