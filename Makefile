@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check slow bench browser fifty clean
+.PHONY: demo test check slow bench browser fifty docs examples clean
 
 demo: $(VENV)/installed
 	$(BIN)/vitruvius
@@ -45,8 +45,17 @@ bench: $(VENV)/slowed
 fifty: $(VENV)/installed
 	$(BIN)/python -m benchmarks.fifty $(if $(DATA),--data-dir $(DATA))
 
+# The static site: open site/index.html.
+docs: $(VENV)/installed
+	$(BIN)/pip install --quiet --editable '.[docs]'
+	$(BIN)/python docs/make_site.py site
+
+# The notebooks, run anew from the scripts beside them.
+examples: $(VENV)/slowed
+	$(BIN)/python examples/make_notebooks.py
+
 clean:
-	rm -rf $(VENV) build dist *.egg-info
+	rm -rf $(VENV) build dist site *.egg-info
 
 # Each stamp stands for what is installed in the environment; pyproject.toml decides what that is.
 $(VENV)/bin/python:

@@ -2,15 +2,14 @@
 
 import functools
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from types import FrameType, ModuleType
 from typing import Any
 
 import torch
 from torch import nn
-from torch._C._functorch import peek_interpreter_stack
-from torch.jit._trace import is_tracing
+from torch.compiler import is_compiling
 from torch.nn import functional
 from torch.nn.modules import module as modules
 from torch.nn.modules.dropout import _DropoutNd
@@ -22,20 +21,27 @@ from vitruvius.checks import (
     Attention,
     AutogradGrad,
     Backward,
+    BatchNormFailed,
     Criterion,
+    CriterionFailed,
     DropoutInEval,
-    Event,
+    DropsEverything,
     Forward,
     Gradients,
     GradientsDropped,
+    InplaceChange,
+    Mask,
+    NanSource,
     NonFinite,
     OptimiserBuilt,
+    Prediction,
     Restarted,
     SchedulerStep,
     Step,
     ZeroGrad,
 )
-from vitruvius.doctor import user_code
+from vitruvius.doctor import calls, user_code
+from vitruvius.doctor.telling import tell as _tell
 from vitruvius.doctor.watcher import Watcher
 
 CRITERIA = (
@@ -44,6 +50,8 @@ CRITERIA = (
 )
 BACKWARD = (Backward, NonFinite, Gradients, GradientsDropped)  # what a backward pass may tell
 CALLER = 2  # frames between a replacement and who called the original
+FURTHER = {"cross_entropy": ("weight",), "nll_loss": ("weight",)}
+"""Names of the arguments that follow the target by position, where one matters."""
 DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout")
 
 
@@ -60,8 +68,9 @@ def installed(watcher: Watcher) -> Iterator[None]:
             for owner, name, replacement in _replacements()
         ]
         for owner, name, original, call in swaps:
+            inherited = isinstance(owner, type) and name not in vars(owner)
             setattr(owner, name, call)
-            stack.callback(setattr, owner, name, original)
+            stack.callback(*(delattr, owner, name) if inherited else (setattr, owner, name, original))
         functions = [(original, call) for owner, _, original, call in swaps if isinstance(owner, ModuleType)]
         _exchange_imported(dict(functions))
         stack.callback(_exchange_imported, {call: original for original, call in functions})
@@ -104,6 +113,8 @@ def _replaced(owner: Any, name: str, replacement: Any, watcher: Watcher) -> Any:
 
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if is_compiling():  # the compiled program holds torch's own function
+            return original(*args, **kwargs)
         own = in_place if has_torch_function(args) else original
         return replacement(watcher, own, *args, **kwargs)
 
@@ -112,28 +123,13 @@ def _replaced(owner: Any, name: str, replacement: Any, watcher: Watcher) -> Any:
     return call
 
 
-def _tell(
-    watcher: Watcher, kinds: Iterable[type[Event]], report: Callable[..., Any], *args: Any, **kw: Any
-) -> Any:
-    """Report to the watcher. An error in there is the watcher's: events of these kinds are then unknown."""
-    if watcher.busy or is_tracing():  # type: ignore[no-untyped-call]
-        return None
-    try:
-        if peek_interpreter_stack() is not None:
-            raise TypeError("it runs inside a transform of torch.func (vmap, grad, ...)")
-        return report(*args, **kw)
-    except Exception as error:
-        for kind in kinds:
-            watcher.trace.lose(kind.__name__, error)
-        return None
-
-
 def _hooks(watcher: Watcher) -> list[Any]:
     def enters(module: nn.Module, args: Any) -> None:
         _tell(watcher, (Forward,), watcher.enters, module)
 
     def leaves(module: nn.Module, args: Any, *rest: Any) -> None:
         if len(rest) < 2:  # the forward pass has raised an error: torch then gives no keyword arguments
+            _tell(watcher, (BatchNormFailed,), watcher.batch_norm_failed, module, args)
             _tell(watcher, (Forward,), watcher.fails, module)
         else:
             _tell(watcher, (Forward,), watcher.leaves, module, args, rest[0])
@@ -173,7 +169,7 @@ def _replacements() -> list[tuple[Any, str, Any]]:
     for kind in (lr_scheduler.LRScheduler, *_descendants(lr_scheduler.LRScheduler)):
         methods = (("step", _scheduler_step), ("__init__", _scheduler_init))
         found += [(kind, name, replacement) for name, replacement in methods if name in vars(kind)]
-    return found
+    return found + calls.replacements()
 
 
 def _descendants(kind: type[Any]) -> list[type[Any]]:
@@ -204,9 +200,13 @@ def _backward(watcher: Watcher, original: Any, tensors: Any, *args: Any, **kwarg
     event = None
     if isinstance(root, torch.Tensor):
         event = _tell(watcher, BACKWARD, watcher.before_backward, root)
-    value = original(tensors, *args, **kwargs)
+    try:
+        value = original(tensors, *args, **kwargs)
+    except RuntimeError as error:
+        _tell(watcher, (InplaceChange,), watcher.backward_failed, error)
+        raise
     if event is not None:
-        _tell(watcher, (Gradients, Step), watcher.after_backward, event)
+        _tell(watcher, (Gradients, Step, NanSource), watcher.after_backward, event)
     return value
 
 
@@ -234,7 +234,13 @@ def _zero_grad(watcher: Watcher, original: Any, self: Any, *args: Any, **kwargs:
 
 
 def _criterion(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
-    value = original(*args, **kwargs)
+    try:
+        value = original(*args, **kwargs)
+    except (RuntimeError, ValueError, IndexError) as error:
+        _tell(
+            watcher, (CriterionFailed,), watcher.criterion_failed, original.__name__, error, *args, **kwargs
+        )
+        raise
     _tell(watcher, (Criterion,), _note_criterion, watcher, original.__name__, value, *args, **kwargs)
     return value
 
@@ -243,14 +249,27 @@ def _note_criterion(
     watcher: Watcher, name: str, value: Any, input: Any, target: Any, *args: Any, **kwargs: Any
 ) -> None:
     if isinstance(value, torch.Tensor) and isinstance(input, torch.Tensor):
-        watcher.criterion(name, input, target, value, kwargs.get("reduction", "mean"))
+        given = {**dict(zip(FURTHER.get(name, ()), args, strict=False)), **kwargs}
+        watcher.criterion(name, input, target, value, kwargs.get("reduction", "mean"), given)
 
 
 def _dropout(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
     given = dict(zip(("input", "p", "training"), args, strict=False)) | kwargs
     p, active = given.get("p", 0.5), given.get("training", original.__name__ != "alpha_dropout")
-    _tell(watcher, (DropoutInEval,), _note_dropout, watcher, p, active, sys._getframe(CALLER))
-    return original(*args, **kwargs)
+    frame = sys._getframe(CALLER)
+    _tell(watcher, (DropoutInEval,), _note_dropout, watcher, p, active, frame)
+    value = original(*args, **kwargs)
+    if active and p > 0 and watcher.sampling and torch.is_grad_enabled():
+        _tell(watcher, (DropsEverything,), _note_dropped, watcher, p, value, frame)
+    return value
+
+
+def _note_dropped(watcher: Watcher, p: float, value: Any, frame: FrameType) -> None:
+    """Note that dropout made a tensor, and one that drops everything."""
+    calls.mark(watcher, "dropout", value, frame)
+    if p >= 1:
+        module = watcher.path_of(calls.running(watcher))
+        watcher.note(DropsEverything(**watcher.now(), module=module))
 
 
 def _note_dropout(watcher: Watcher, p: float, active: bool, caller: FrameType) -> None:
@@ -283,6 +302,7 @@ def _running_module(frame: FrameType | None) -> nn.Module | None:
 
 
 def _argmax(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
+    _tell(watcher, (Prediction,), calls.note_prediction, watcher, *args, **kwargs)
     if torch.is_grad_enabled() and watcher.sampling:
         _tell(watcher, (Argmax,), _note_argmax, watcher, *args, **kwargs)
     return original(*args, **kwargs)
@@ -309,6 +329,8 @@ def _note_attention(
         direct = user_code.is_users(caller.f_code.co_filename)
         facts = {"dim": query.dim(), "dropout": dropped, "direct": direct, "device": query.device.type}
         watcher.note(Attention(**watcher.now(), **facts))
+        mask = kwargs.get("attn_mask", args[2] if len(args) > 2 else None)
+        _tell(watcher, (Mask,), calls.note_attention_mask, watcher, mask, caller)
 
 
 _STEPPING: list[Any] = []  # schedulers whose step or constructor is running

@@ -12,6 +12,7 @@ from vitruvius.render.formula import symbols
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis as MatplotlibAxis
     from matplotlib.figure import FigureBase
 
 Size = tuple[float, float]  # width and height in inches: every drawing says how large it should be
@@ -76,19 +77,42 @@ def _axes(plot: plots.Plot, canvas: "FigureBase") -> "Axes":
             set_scale("log")
             axis.set_major_formatter(PlainLogFormatter())
             axis.set_minor_formatter(PlainLogFormatter())
+        else:
+            plain_ticks(axis)
     axes.grid(visible=True)
     return axes
+
+
+def plain_ticks(axis: "MatplotlibAxis") -> None:
+    """Write the ticks of a linear axis as those of a logarithmic one, unless two would look the same."""
+    from matplotlib.ticker import ScalarFormatter
+
+    class PlainFormatter(ScalarFormatter):
+        """The same ticks with plain numbers, and then nothing at the end of the axis."""
+
+        written = False
+
+        def format_ticks(self, values: Any) -> list[str]:
+            usual = super().format_ticks(values)
+            plain = [short(float(f"{value:.12g}")) for value in values]
+            self.written = len(set(plain)) == len(plain)
+            return plain if self.written else usual
+
+        def get_offset(self) -> str:
+            return "" if self.written else super().get_offset()
+
+    axis.set_major_formatter(PlainFormatter())
 
 
 def short(value: float) -> str:
     """A number as the label of a tick.
 
-    >>> short(0.01), short(5000), short(20_000), short(1e6), short(3e9)
-    ('0.01', '5000', '20k', '1M', '3G')
+    >>> short(0.01), short(5000), short(20_000), short(-1e6), short(3e9)
+    ('0.01', '5000', '20k', '-1M', '3G')
     """
-    if value < 1e4:
+    if abs(value) < 1e4:
         return f"{value:g}"
-    size, suffix = next(unit for unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")) if value >= unit[0])
+    size, suffix = next(unit for unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")) if abs(value) >= unit[0])
     return f"{value / size:g}{suffix}"
 
 
@@ -107,6 +131,7 @@ def bars(figure: Bars, canvas: "FigureBase") -> Size:
         axes.use_sticky_edges = min(figure.values, default=0) >= 0
         axes.margins(x=0.12)
     axes.grid(visible=True, axis="x")
+    plain_ticks(axes.xaxis)
     return 7.2, min(1.1 + 0.32 * max(count, 1), 14)
 
 

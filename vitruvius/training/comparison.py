@@ -63,6 +63,6 @@ def why(baseline: float, training: Training) -> str:
 
 
 def _is_chance(baseline: float, training: Training) -> bool:
-    """Whether two accuracies differ by no more than those of equally good classifiers do in 19 of 20 cases."""
+    """Whether two accuracies differ by no more than for equally good classifiers in 19 of 20 cases."""
     p = (baseline + training.accuracy) / 2
     return abs(baseline - training.accuracy) <= 1.96 * math.sqrt(2 * p * (1 - p) / training.judged)

@@ -363,7 +363,7 @@ def _close_epoch(job: Job, timing: Timing) -> Epoch:
 
 
 def _is_better(score: float, val_loss: float | None, cursor: Cursor) -> bool:
-    """Whether an epoch beats the best one; between equal accuracies, common on few images, the loss decides."""
+    """Whether an epoch is the best so far; between equal accuracies the loss decides."""
     if cursor.best_score is None or score != cursor.best_score:
         return cursor.best_score is None or score > cursor.best_score
     return val_loss is not None and cursor.best_loss is not None and val_loss < cursor.best_loss

@@ -58,6 +58,8 @@ def confusion(folder: Path) -> Heatmap | None:
     if not readings:
         return None
     counts = readings[-1].score.confusion
+    if not counts:  # too many classes for a matrix
+        return None
     return card.confusion(_classes(folder, len(counts)), counts)
 
 
@@ -106,7 +108,11 @@ def diagnosis(folder: Path, result: Diagnosis) -> dict[str, Any]:
                 folder / "records.jsonl", Quoted, {k: v for k, v in line.items() if k != "kind"}
             )
             quoted[one.where] = [(text.lstrip().startswith(">"), text) for text in one.source.splitlines()]
-    rest = [*result.summary(), *(block for table in result.tables or () for block in table.view())]
+    rest = [
+        result.headline(),
+        *result.remarks(),
+        *(block for table in result.tables or () for block in table.view()),
+    ]
     return {
         "findings": [(found, quoted.get(found.where, [])) for found in result.findings],
         "blocks": markup.blocks(rest),
