@@ -1,9 +1,11 @@
 """The viewer's modules are plain, small, and name lessons that exist; as one script they are the same."""
 
 import base64
+import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,6 @@ from vitruvius.core import plugins
 from vitruvius.web import modules, page, trained, weights
 
 MODULES = sorted(modules.FOLDER.glob("*.js"))
-
 DIGITS = Path(__file__).parents[2] / "docs" / "digits.html"
 
 
@@ -51,6 +52,16 @@ def test_the_modules_are_one_script(tmp_path: Path) -> None:
 def test_the_viewer_is_light() -> None:
     size = sum(path.stat().st_size for path in modules.FOLDER.iterdir())
     assert size < 400_000
+
+
+def test_the_script_does_not_depend_on_the_order_of_sets() -> None:
+    code = "import zlib; from vitruvius.web import modules; print(zlib.crc32(modules.script('').encode()))"
+    found = set()
+    for seed in ("1", "2"):
+        home = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(plugins.PACKAGE.parent)}
+        words = [sys.executable, "-c", code]
+        found.add(subprocess.run(words, check=True, capture_output=True, text=True, env=home).stdout)
+    assert len(found) == 1
 
 
 @pytest.mark.slow  # it fails whenever the viewer changes, until the page is made anew
