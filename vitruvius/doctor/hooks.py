@@ -2,15 +2,13 @@
 
 import functools
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from types import FrameType, ModuleType
 from typing import Any
 
 import torch
 from torch import nn
-from torch._C._functorch import peek_interpreter_stack
-from torch.jit._trace import is_tracing
 from torch.nn import functional
 from torch.nn.modules import module as modules
 from torch.nn.modules.dropout import _DropoutNd
@@ -24,25 +22,28 @@ from vitruvius.checks import (
     Backward,
     Criterion,
     DropoutInEval,
-    Event,
     Forward,
     Gradients,
     GradientsDropped,
+    GraphsKept,
     NonFinite,
     OptimiserBuilt,
     Restarted,
     SchedulerStep,
+    StateCarried,
     Step,
     ZeroGrad,
 )
-from vitruvius.doctor import user_code
+from vitruvius.doctor import clipping, loader_hooks, user_code
+from vitruvius.doctor.graphs_kept import nodes_below
+from vitruvius.doctor.telling import tell
 from vitruvius.doctor.watcher import Watcher
 
 CRITERIA = (
     *("cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div"),
     *("binary_cross_entropy", "binary_cross_entropy_with_logits", "poisson_nll_loss", "gaussian_nll_loss"),
 )
-BACKWARD = (Backward, NonFinite, Gradients, GradientsDropped)  # what a backward pass may tell
+BACKWARD = (Backward, NonFinite, Gradients, GradientsDropped, GraphsKept)  # what a backward pass may tell
 CALLER = 2  # frames between a replacement and who called the original
 DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout")
 
@@ -112,39 +113,26 @@ def _replaced(owner: Any, name: str, replacement: Any, watcher: Watcher) -> Any:
     return call
 
 
-def _tell(
-    watcher: Watcher, kinds: Iterable[type[Event]], report: Callable[..., Any], *args: Any, **kw: Any
-) -> Any:
-    """Report to the watcher. An error in there is the watcher's: events of these kinds are then unknown."""
-    if watcher.busy or is_tracing():  # type: ignore[no-untyped-call]
-        return None
-    try:
-        if peek_interpreter_stack() is not None:
-            raise TypeError("it runs inside a transform of torch.func (vmap, grad, ...)")
-        return report(*args, **kw)
-    except Exception as error:
-        for kind in kinds:
-            watcher.trace.lose(kind.__name__, error)
-        return None
-
-
 def _hooks(watcher: Watcher) -> list[Any]:
     def enters(module: nn.Module, args: Any) -> None:
-        _tell(watcher, (Forward,), watcher.enters, module)
+        tell(watcher, (Forward,), watcher.enters, module)
 
     def leaves(module: nn.Module, args: Any, *rest: Any) -> None:
         if len(rest) < 2:  # the forward pass has raised an error: torch then gives no keyword arguments
-            _tell(watcher, (Forward,), watcher.fails, module)
+            tell(watcher, (Forward,), watcher.fails, module)
         else:
-            _tell(watcher, (Forward,), watcher.leaves, module, args, rest[0])
+            tell(watcher, (Forward,), watcher.leaves, module, args, rest[0])
+            if not watcher.stack:
+                given = (args, rest[0])
+                tell(watcher, (GraphsKept, StateCarried), watcher.network_returned, module, given, rest[1])
 
     def before(optimiser: Optimizer, args: Any, kwargs: Any) -> None:
         given = args[1:] if args and args[0] is optimiser else args
         closure = kwargs.get("closure") or next(iter(given), None)
-        _tell(watcher, (Step,), watcher.before_step, optimiser, closure is not None)
+        tell(watcher, (Step,), watcher.before_step, optimiser, closure is not None)
 
     def after(optimiser: Optimizer, args: Any, kwargs: Any) -> None:
-        _tell(watcher, (Step,), watcher.after_step, optimiser)
+        tell(watcher, (Step,), watcher.after_step, optimiser)
         if not watcher.busy:  # else silenced in a child process, which has a watcher of its own
             watcher.count_step()
 
@@ -170,8 +158,9 @@ def _replacements() -> list[tuple[Any, str, Any]]:
     ]
     found += [(functional, name, _criterion) for name in CRITERIA]
     found += [(functional, name, _dropout) for name in DROPOUTS]
+    found += clipping.replacements() + loader_hooks.replacements()
     for kind in (lr_scheduler.LRScheduler, *_descendants(lr_scheduler.LRScheduler)):
-        methods = (("step", _scheduler_step), ("__init__", _scheduler_init))
+        methods = (("step", _scheduler_step), ("__init__", _scheduler_built))
         found += [(kind, name, replacement) for name, replacement in methods if name in vars(kind)]
     return found
 
@@ -203,10 +192,14 @@ def _backward(watcher: Watcher, original: Any, tensors: Any, *args: Any, **kwarg
         root = next(iter(tensors), None)
     event = None
     if isinstance(root, torch.Tensor):
-        event = _tell(watcher, BACKWARD, watcher.before_backward, root)
-    value = original(tensors, *args, **kwargs)
+        event = tell(watcher, BACKWARD, watcher.before_backward, root)
+    try:
+        value = original(tensors, *args, **kwargs)
+    except RuntimeError as error:
+        tell(watcher, (StateCarried,), watcher.backward_failed, error)
+        raise
     if event is not None:
-        _tell(watcher, (Gradients, Step), watcher.after_backward, event)
+        tell(watcher, (Gradients, Step), watcher.after_backward, event)
     return value
 
 
@@ -214,28 +207,31 @@ def _grad(watcher: Watcher, original: Any, outputs: Any, inputs: Any, *args: Any
     inputs = inputs if isinstance(inputs, torch.Tensor) else tuple(inputs)
     if watcher.sampling:
         asked = (inputs,) if isinstance(inputs, torch.Tensor) else inputs
-        _tell(watcher, (AutogradGrad,), _note_grad, watcher, asked)
+        tell(watcher, (AutogradGrad,), _note_grad, watcher, asked, outputs)
     return original(outputs, inputs, *args, **kwargs)
 
 
-def _note_grad(watcher: Watcher, inputs: tuple[torch.Tensor, ...]) -> None:
+def _note_grad(watcher: Watcher, inputs: tuple[torch.Tensor, ...], outputs: Any) -> None:
+    with watcher.looking():
+        for output in [outputs] if isinstance(outputs, torch.Tensor) else list(outputs):
+            watcher.graphs.used_by(nodes_below(output))
     keys = tuple(map(watcher.networks.keys.of, inputs))
     watcher.note(AutogradGrad(**watcher.now(), inputs=keys))
 
 
 def _optimiser_init(watcher: Watcher, original: Any, self: Optimizer, *args: Any, **kwargs: Any) -> None:
     original(self, *args, **kwargs)
-    _tell(watcher, (OptimiserBuilt, Restarted), watcher.optimiser_built, self)
+    tell(watcher, (OptimiserBuilt, Restarted), watcher.optimiser_built, self)
 
 
 def _zero_grad(watcher: Watcher, original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
-    _tell(watcher, (ZeroGrad, GradientsDropped, Step), watcher.zero_grad, self)
+    tell(watcher, (ZeroGrad, GradientsDropped, Step), watcher.zero_grad, self)
     return original(self, *args, **kwargs)
 
 
 def _criterion(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
     value = original(*args, **kwargs)
-    _tell(watcher, (Criterion,), _note_criterion, watcher, original.__name__, value, *args, **kwargs)
+    tell(watcher, (Criterion,), _note_criterion, watcher, original.__name__, value, *args, **kwargs)
     return value
 
 
@@ -249,7 +245,7 @@ def _note_criterion(
 def _dropout(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
     given = dict(zip(("input", "p", "training"), args, strict=False)) | kwargs
     p, active = given.get("p", 0.5), given.get("training", original.__name__ != "alpha_dropout")
-    _tell(watcher, (DropoutInEval,), _note_dropout, watcher, p, active, sys._getframe(CALLER))
+    tell(watcher, (DropoutInEval,), _note_dropout, watcher, p, active, sys._getframe(CALLER))
     return original(*args, **kwargs)
 
 
@@ -284,7 +280,7 @@ def _running_module(frame: FrameType | None) -> nn.Module | None:
 
 def _argmax(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
     if torch.is_grad_enabled() and watcher.sampling:
-        _tell(watcher, (Argmax,), _note_argmax, watcher, *args, **kwargs)
+        tell(watcher, (Argmax,), _note_argmax, watcher, *args, **kwargs)
     return original(*args, **kwargs)
 
 
@@ -294,7 +290,7 @@ def _note_argmax(watcher: Watcher, input: torch.Tensor, *args: Any, **kwargs: An
 
 
 def _attention(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
-    _tell(
+    tell(
         watcher, (DropoutInEval, Attention), _note_attention, watcher, sys._getframe(CALLER), *args, **kwargs
     )
     return original(*args, **kwargs)
@@ -322,8 +318,14 @@ def _scheduler_init(watcher: Watcher, original: Any, self: Any, *args: Any, **kw
         _STEPPING.pop()
 
 
+def _scheduler_built(watcher: Watcher, original: Any, self: Any, *args: Any, **kwargs: Any) -> None:
+    _scheduler_init(watcher, original, self, *args, **kwargs)
+    if not _STEPPING:
+        tell(watcher, (SchedulerStep,), watcher.scheduler_built, self)
+
+
 def _scheduler_step(watcher: Watcher, original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
     value = _scheduler_init(watcher, original, self, *args, **kwargs)
     if not _STEPPING:  # else called by another scheduler, or by its constructor
-        _tell(watcher, (SchedulerStep,), watcher.scheduler_step, self)
+        tell(watcher, (SchedulerStep,), watcher.scheduler_step, self)
     return value

@@ -1,0 +1,26 @@
+"""Tell the watcher what torch does; an error in there is the watcher's, never the script's."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from torch._C._functorch import peek_interpreter_stack
+from torch.jit._trace import is_tracing
+
+from vitruvius.checks import Event
+from vitruvius.doctor.watcher import Watcher
+
+
+def tell(
+    watcher: Watcher, kinds: Iterable[type[Event]], report: Callable[..., Any], *args: Any, **kw: Any
+) -> Any:
+    """Report to the watcher. An error in there is the watcher's: events of these kinds are then unknown."""
+    if watcher.busy or is_tracing():  # type: ignore[no-untyped-call]
+        return None
+    try:
+        if peek_interpreter_stack() is not None:
+            raise TypeError("it runs inside a transform of torch.func (vmap, grad, ...)")
+        return report(*args, **kw)
+    except Exception as error:
+        for kind in kinds:
+            watcher.trace.lose(kind.__name__, error)
+        return None
