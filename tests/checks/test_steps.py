@@ -606,8 +606,8 @@ for epoch in range(4):
     ).replace("self.teacher.parameters()):", "self.teacher.parameters()):  # here"),
     ("ema_decay", "a shadow with the decay swapped"): SHADOW.replace(
         "self.decay * self.shadow[name] + (1 - self.decay) * p.detach()",
-        "(1 - self.decay) * self.shadow[name] + self.decay * p.detach()",
-    ).replace("self.model.named_parameters():", "self.model.named_parameters():  # here"),
+        "(1 - self.decay) * self.shadow[name] + self.decay * p.detach()  # here",
+    ),
     ("schedule_length", "a cosine in epochs, per batch"): "schedule = torch.optim.lr_scheduler.CosineAnnealingLR("
     "optimizer, 8)\n" + SCHEDULED.replace("PER_BATCH", "schedule.step()  # here").replace("PER_EPOCH", "pass"),
     ("schedule_length", "an endless warm-up"): """
@@ -615,8 +615,8 @@ schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda k: min(1.0, (k + 
 """
     + SCHEDULED.replace("PER_BATCH", "schedule.step()").replace("PER_EPOCH", "pass"),
     ("schedule_length", "a linear warm-up per epoch"): "schedule = torch.optim.lr_scheduler.LinearLR("
-    "optimizer, 0.01, total_iters=48)  # here\n"
-    + SCHEDULED.replace("PER_BATCH", "pass").replace("PER_EPOCH", "schedule.step()"),
+    "optimizer, 0.01, total_iters=48)\n"
+    + SCHEDULED.replace("PER_BATCH", "pass").replace("PER_EPOCH", "schedule.step()  # here"),
     ("scaler_misused", "a loss that is not scaled"): AMP
     + """
 for i in [*batches(), *batches()]:

@@ -1,7 +1,6 @@
 """A GradScaler is used by half: its scale stays in the gradients, or is divided out although it never was in."""
 
-from vitruvius.checks import Findings, Step, Trace, exact_error, lines
-from vitruvius.checks._losses import loss_scale
+from vitruvius.checks import Findings, Step, Trace, Waiting, exact_error, lines
 from vitruvius.checks.clip_before_unscale import HEALTHY as CLIPPED
 
 HEALTHY = (
@@ -10,6 +9,7 @@ HEALTHY = (
     .replace("scaler.step(optimizer)", "scaler.step(optimizer)  # here")
 )
 SICK = HEALTHY.replace("scaler.step(optimizer)", "optimizer.step()").replace("    scaler.update()\n", "")
+SMALLEST = 16.0  # a smaller factor may weigh a term
 
 
 def scaler_misused(trace: Trace) -> Findings:
@@ -27,10 +27,11 @@ def scaler_misused(trace: Trace) -> Findings:
             fix="scaler.step(optimizer) and scaler.update() instead of optimizer.step()",
             explains=("rate_too_high", "exploding", "non_finite"),
         )
-    bare = [event for event in steps if event.never_scaled]
-    if bare and loss_scale(trace) == 1:
+    # A loss that was multiplied by hand is scaled too.
+    bare = [event for event in steps if event.never_scaled and any(_is_bare(w) for w in event.waiting)]
+    if bare:
         yield exact_error(
-            where=bare[0].waiting[0].where if bare[0].waiting else bare[0].where,
+            where=bare[0].where,
             also=lines(bare),
             evidence=f"in {len(bare)} of {len(steps)} steps scaler.step() divided gradients by its scale although "
             f"{bare[0].never_scaled} of their backward passes began at a loss without it",
@@ -38,3 +39,7 @@ def scaler_misused(trace: Trace) -> Findings:
             fix="scaler.scale(loss).backward() for every loss",
             explains=("rate_too_low",),
         )
+
+
+def _is_bare(waiting: Waiting) -> bool:
+    return waiting.factor is None or waiting.factor < SMALLEST

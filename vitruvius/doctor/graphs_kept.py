@@ -4,6 +4,7 @@ A token in the metadata of a graph's node lives as long as the node does, so tha
 whether the graph still exists.
 """
 
+import linecache
 import weakref
 from collections import deque
 from collections.abc import Iterator
@@ -142,8 +143,6 @@ def nodes_below(loss: Tensor) -> Iterator[Any]:
 
 def _assignment(code: Any, name: str) -> str:
     """The line of a method that assigns an attribute."""
-    import linecache
-
     if code is None:
         return ""
     last = max((line for _, _, line in code.co_lines() if line), default=0)
@@ -195,11 +194,9 @@ def _holder(variables: dict[str, Any], kind: str, wanted: set[int], depth: int =
 
 
 def _file(value: Any) -> str:
-    """The source file of the class of a value."""
-    import sys
-
-    module = sys.modules.get(type(value).__module__)
-    return getattr(module, "__file__", None) or ("" if module is not None else "<string>")
+    """The source file of the methods of a value's class; that of a library if it has none."""
+    codes = [getattr(method, "__code__", None) for method in vars(type(value)).values()]
+    return next((code.co_filename for code in codes if code is not None), "<frozen")
 
 
 def _has(tensor: Tensor, kind: str, wanted: set[int]) -> bool:

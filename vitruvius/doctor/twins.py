@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from vitruvius.checks import Twin
 from vitruvius.doctor import user_code
-from vitruvius.doctor.source_lines import line_that_updates
+from vitruvius.doctor.source_lines import line_that_keeps, line_that_updates
 
 SEARCHED = (0, 1, 20)  # steps before which copies are looked for
 OFTEN = 24  # steps that are all observed; later ones are sampled
@@ -88,10 +88,12 @@ class Twins:
             module for _, _, module in found if isinstance(module, nn.Module) and _holds(module, trained)
         ]
         known = {(pair.name, pair.optimiser) for pair in self.pairs}
+        inside: set[int] = set()  # modules of a copy that is known
         for name, file, copy in found:
             for module in online:
                 pair = _pair(name, file, copy, module, optimiser)
-                if pair is not None and (name, optimiser) not in known:
+                if pair is not None and (name, optimiser) not in known and id(copy) not in inside:
+                    inside.update(map(id, copy.modules() if isinstance(copy, nn.Module) else ()))
                     known.add((name, optimiser))
                     self.pairs.append(pair)
 
@@ -105,7 +107,7 @@ class Twins:
             now = pair.observe()
             yield Twin(
                 step=step,
-                where=line_that_updates(pair.file, pair.name),
+                where=line_that_updates(pair.file, pair.name) or line_that_keeps(pair.file, pair.name, 1),
                 name=pair.name,
                 optimiser=pair.optimiser,
                 network=key_of(module) if module is not None else 0,
