@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check slow bench browser fifty clean
+.PHONY: demo test check slow bench browser fifty docs examples clean
 
 demo: $(VENV)/installed
 	$(BIN)/vitruvius
@@ -23,6 +23,8 @@ slow: $(VENV)/slowed
 	$(BIN)/python -m pytest -m slow
 
 # What the tests of the pages need: Debian's Chromium, a driver for it, and axe-core, which judges accessibility.
+# Once they are there `make test` runs these tests too. The driver is no part of the extra `test`: it is large, and of
+# no use without Chromium, which pip cannot install.
 browser: $(VENV)/tested
 	@command -v chromium >/dev/null || apt-get install --yes chromium || \
 		{ echo "install Chromium first: sudo apt-get install chromium"; exit 1; }
@@ -43,8 +45,17 @@ bench: $(VENV)/slowed
 fifty: $(VENV)/installed
 	$(BIN)/python -m benchmarks.fifty $(if $(DATA),--data-dir $(DATA))
 
+# The static site: open site/index.html.
+docs: $(VENV)/installed
+	$(BIN)/pip install --quiet --editable '.[docs]'
+	$(BIN)/python docs/make_site.py site
+
+# The notebooks, run anew from the scripts beside them.
+examples: $(VENV)/slowed
+	$(BIN)/python examples/make_notebooks.py
+
 clean:
-	rm -rf $(VENV) build dist *.egg-info
+	rm -rf $(VENV) build dist site *.egg-info
 
 # Each stamp stands for what is installed in the environment; pyproject.toml decides what that is.
 $(VENV)/bin/python:

@@ -7,6 +7,7 @@ the peers' dropout of attention weights is taken out, since ours has none.
 import importlib.util
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -69,16 +70,23 @@ class Transformers(nn.Module):
         return self.model(pixel_values=x).logits
 
 
-def vit_pytorch(arch: Arch) -> nn.Module:
-    """vit-pytorch's ViT, loaded by file: importing its package needs torchvision."""
+def vit_pytorch_file(name: str) -> Any:
+    """A file of vit-pytorch as a module: importing its package needs torchvision."""
     spec = importlib.util.find_spec("vit_pytorch")
     assert spec is not None
     assert spec.origin is not None
-    found = importlib.util.spec_from_file_location("vit_pytorch_vit", Path(spec.origin).parent / "vit.py")
+    path = Path(spec.origin).parent / f"{name}.py"
+    found = importlib.util.spec_from_file_location(f"vit_pytorch_{name}", path)
     assert found is not None
     assert found.loader is not None
     module = importlib.util.module_from_spec(found)
     found.loader.exec_module(module)
+    return module
+
+
+def vit_pytorch(arch: Arch) -> nn.Module:
+    """vit-pytorch's ViT."""
+    module = vit_pytorch_file("vit")
     layer = arch.layers[0]
     model = module.ViT(
         image_size=arch.image,
@@ -96,6 +104,7 @@ def vit_pytorch(arch: Arch) -> nn.Module:
     for part in model.modules():
         if isinstance(part, module.Attention):
             part.dropout = nn.Identity()
+    assert isinstance(model, nn.Module)
     return model
 
 

@@ -1,8 +1,13 @@
-"""Judge the doctor on the corpus: hits with Wilson intervals, every miss, every false alarm.
+"""Judge the doctor on a collection of scripts: hits with Wilson intervals, every miss, every false alarm.
 
-python -m benchmarks.doctor.judge                  the second collection, whose figures are reported
+python -m benchmarks.doctor.judge                  the second collection
+python -m benchmarks.doctor.judge --part third     the third collection
 python -m benchmarks.doctor.judge --part tuning    the half of the first that thresholds were chosen on
 python -m benchmarks.doctor.judge --part reported  its other half, put aside until the first judging
+python -m benchmarks.doctor.judge --part tuning --only NAME...   some scripts; nothing is kept
+
+A part whose figures are kept already is judged again only with --again: a collection that was put aside is
+judged once.
 """
 
 import argparse
@@ -19,9 +24,10 @@ from typing import Any
 
 from scipy.stats import binomtest
 
-FIRST, SECOND = Path(__file__).parent / "corpus", Path(__file__).parent / "second"
 RESULTS = Path(__file__).parent.parent / "results" / "doctor.json"
 HALVES = ("tuning", "reported")
+FOLDERS = {"second": "second", "third": "third", **dict.fromkeys(HALVES, "corpus")}
+LONGEST = 600  # seconds that a script may take
 
 
 def half_of(name: str) -> str:
@@ -29,16 +35,28 @@ def half_of(name: str) -> str:
     return HALVES[int(hashlib.sha256(name.encode()).hexdigest(), 16) % 2]
 
 
+def scripts_of(part: str, only: list[str]) -> list[Path]:
+    """The scripts of a part, or those of them that are named."""
+    paths = sorted((Path(__file__).parent / FOLDERS[part] / "scripts").glob("*.py"))
+    paths = [path for path in paths if part not in HALVES or half_of(path.name) == part]
+    unknown = set(only) - {path.stem for path in paths} - {path.name for path in paths}
+    if unknown:
+        raise SystemExit(f"no script of {part}: {', '.join(sorted(unknown))}")
+    return [path for path in paths if not only or path.stem in only or path.name in only]
+
+
 def diagnose(script: Path) -> dict[str, Any]:
-    """What the doctor prints about one script, run as people run it."""
+    """What the doctor prints about one script, run as people run it; no report counts as silence."""
     words = [sys.executable, "-m", "vitruvius", "doctor", "run", "--json", str(script)]
-    ran = subprocess.run(
-        words, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}, timeout=600
-    )
+    env = {**os.environ, "OMP_NUM_THREADS": "1"}
     try:
+        ran = subprocess.run(words, capture_output=True, text=True, env=env, timeout=LONGEST)
         return json.loads(ran.stdout)
+    except subprocess.TimeoutExpired:
+        why = f"not ended after {LONGEST} s"
     except ValueError:
-        raise SystemExit(f"{script}: no report\n{ran.stderr}") from None
+        why = ran.stderr.strip().rpartition("\n")[2]
+    return {"findings": [], "no_report": f"{script.name}: {why}"}
 
 
 def is_hit(found: dict[str, Any], truth: dict[str, Any]) -> bool:
@@ -50,11 +68,12 @@ def is_hit(found: dict[str, Any], truth: dict[str, Any]) -> bool:
 
 def judge(scripts: list[Path], truths: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Figures over some scripts."""
-    hits, misses, beside, alarms = [], [], [], []
+    hits, misses, beside, alarms, silent = [], [], [], [], []
     with ThreadPool(2) as pool:
         reports = pool.map(diagnose, scripts, chunksize=1)
     for script, report in zip(scripts, reports, strict=True):
         truth, findings = truths[script.name], report["findings"]
+        silent += [report["no_report"]] if "no_report" in report else []
         said = [
             f"{found['severity']} {found['bug']} at {found['where'].rpartition(':')[2]}" for found in findings
         ]
@@ -73,13 +92,22 @@ def judge(scripts: list[Path], truths: dict[str, dict[str, Any]]) -> dict[str, A
         "sick": sick,
         "healthy": len(scripts) - sick,
         "hits": len(hits),
-        "recall": len(hits) / sick,
-        "recall_interval": list(binomtest(len(hits), sick).proportion_ci(method="wilson")),
+        "recall": len(hits) / sick if sick else None,
+        "recall_interval": list(binomtest(len(hits), sick).proportion_ci(method="wilson")) if sick else None,
         "misses": misses,
         "beside_a_hit": beside,
         "errors_on_healthy": [alarm for alarm in alarms if ": error" in alarm],
         "warnings_on_healthy": [alarm for alarm in alarms if ": warning" in alarm],
+        "no_report": silent,
     }
+
+
+def commit() -> str:
+    """The commit that is judged, with a plus sign if files differ from it."""
+    git = ["git", "-C", str(Path(__file__).parent)]
+    words = [[*git, "rev-parse", "HEAD"], [*git, "status", "--porcelain", "--untracked-files=no"]]
+    head, changed = (subprocess.run(each, capture_output=True, text=True).stdout.strip() for each in words)
+    return head + "+" * bool(changed)
 
 
 def main() -> None:
@@ -87,24 +115,32 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--part", choices=("second", *HALVES), default="second")
-    part = parser.parse_args().part
-    folder = SECOND if part == "second" else FIRST
-    truths = json.loads((folder / "truth.json").read_text())
-    scripts = [
-        path for path in sorted((folder / "scripts").glob("*.py")) if part in ("second", half_of(path.name))
-    ]
+    parser.add_argument("--part", choices=tuple(FOLDERS), default="second")
+    parser.add_argument("--only", nargs="+", default=[], metavar="NAME")
+    parser.add_argument("--again", action="store_true")
+    asked = parser.parse_args()
+    kept = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
+    if asked.part in kept and not asked.only and not asked.again:
+        raise SystemExit(
+            f"{asked.part} was judged on {kept[asked.part]['date']}: --again judges it once more"
+        )
+    scripts = scripts_of(asked.part, asked.only)
+    truths = json.loads((scripts[0].parent.parent / "truth.json").read_text())
+    judged = commit()
     figures = judge(scripts, truths)
     print(json.dumps(figures, indent=2))
-    kept = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
-    about = {
-        "date": time.strftime("%Y-%m-%d"),
-        "machine": platform.machine(),
-        "python": platform.python_version(),
-    }
+    if asked.only:
+        return
     import torch
 
-    kept[part] = {**figures, **about, "torch": torch.__version__}
+    about = {
+        "date": time.strftime("%Y-%m-%d"),
+        "commit": judged,
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+    }
+    kept[asked.part] = {**figures, **about}
     RESULTS.write_text(json.dumps(kept, indent=2) + "\n")
 
 

@@ -18,11 +18,13 @@ SAID = set(Arch.model_fields) - {"init", "head_dim"}
 
 def written(folder: Path, library: str, arch: Arch) -> Path:
     if library == "timm":
-        files.write_json(folder / "config.json", public_configs.timm_config(arch, ("a", "b"), MEAN, STD))
+        files.write_json(
+            folder / "config.json", public_configs.timm_config(arch, ("a", "b"), MEAN, STD, "crop")
+        )
         return folder
     config = public_configs.transformers_config(arch, ("a", "b"), "float32")
     files.write_json(folder / "config.json", config)
-    processor = public_configs.transformers_preprocessor(arch, MEAN, STD, True)
+    processor = public_configs.transformers_preprocessor(arch, MEAN, STD, True, "crop")
     files.write_json(folder / "preprocessor_config.json", processor)
     return folder
 

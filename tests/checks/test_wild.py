@@ -279,3 +279,19 @@ for step in range(30):
     (found,) = [f for f in findings(source, tmp_path / "a.py") if f.bug == "rate_too_low"]
     assert "times 65536" in found.evidence
     assert "unscale_" in found.fix
+
+
+def test_unscaled_inputs_do_no_harm_where_updates_by_hand_converge(tmp_path: Path) -> None:
+    source = """
+net = nn.Linear(2, 1)
+for step in range(40):
+    x = torch.randn(32, 2) * torch.tensor([20.0, 1.0])
+    net.zero_grad()
+    F.mse_loss(net(x), x.sum(1, keepdim=True)).backward()
+    with torch.no_grad():
+        for parameter in net.parameters():
+            parameter -= RATE * parameter.grad
+"""
+    for rate, severity in (("1e-3", "info"), ("1e-9", "warning")):
+        found = findings(source.replace("RATE", rate), tmp_path / f"{severity}.py")
+        assert [f.severity for f in found if f.bug == "unscaled_input"] == [severity]

@@ -87,7 +87,7 @@ def test_a_workflow_command_is_one_line_that_no_text_can_end(result: Result) -> 
 
 def test_a_clean_run_says_so_to_github() -> None:
     clean = Result(checked=("frozen",), skipped=(Skipped(check="vanishing", why="no"),))
-    assert as_github(clean) == "::notice title=vitruvius doctor::nothing found by 1 of 2 checks"
+    assert as_github(clean) == "::notice title=vitruvius doctor::no bug found; 1 of 2 checks could be made"
 
 
 @pytest.mark.parametrize(

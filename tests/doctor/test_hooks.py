@@ -16,7 +16,7 @@ from torch.utils.checkpoint import checkpoint
 
 from vitruvius import checks
 from vitruvius.checks import AutogradGrad, Backward, Criterion, Forward, Step, Trace
-from vitruvius.doctor import diagnose, hooks
+from vitruvius.doctor import calls, diagnose, hooks
 from vitruvius.doctor.hooks import installed
 from vitruvius.doctor.watcher import Watcher
 
@@ -131,6 +131,50 @@ def trains(x: Tensor) -> Any:
     return weight.detach()
 
 
+def one(x: Tensor) -> tuple[Any, ...]:
+    return (x,)
+
+
+def grown(x: Tensor) -> Tensor:
+    """A copy that needs a gradient where it can, and is no leaf."""
+    return x.clone().requires_grad_() * 1 if x.is_floating_point() else x.clone()
+
+
+GIVEN: dict[str, Callable[[Tensor], tuple[Any, ...]]] = {
+    **dict.fromkeys(("pow", "__pow__"), lambda x: (x, 0.5)),
+    **dict.fromkeys(("div", "divide", "true_divide", "atan2", "__truediv__"), lambda x: (x, x)),
+    **dict.fromkeys(("softmax", "log_softmax"), lambda x: (x, -1)),
+    **dict.fromkeys(("masked_fill", "masked_fill_"), lambda x: (x, x > 1, -torch.inf)),
+    "where": lambda x: (x > 1, x, -torch.inf),
+    "stack": lambda x: ([x, x],),
+    **dict.fromkeys(("reshape", "view"), lambda x: (x, (3, 4))),
+    "max": lambda x: (x, 1),
+    "__setitem__": lambda x: (x, 0, 1.0),
+    **dict.fromkeys(
+        ("__iadd__", "__isub__", "__imul__", "__itruediv__", "add_", "sub_", "mul_", "div_"),
+        lambda x: (x, 2.0),
+    ),
+    **dict.fromkeys(("__add__", "__radd__", "__sub__", "__rsub__", "add", "sub"), lambda x: (x, 2.0)),
+    "clamp_": lambda x: (x, 0.0),
+    "fill_": lambda x: (x, 1.0),
+    "copy_": lambda x: (x, x),
+}
+METHODS = (  # one for each replacement
+    *(
+        "sqrt",
+        "__truediv__",
+        "softmax",
+        "__add__",
+        "__iadd__",
+        "__setitem__",
+        "relu_",
+        "masked_fill",
+        "view",
+        "max",
+    ),
+)
+
+
 USES: dict[str, Callable[[Tensor], Any]] = {
     "network": lambda x: Adds()(x),
     "keyword": lambda x: Adds()(x=x),
@@ -155,6 +199,18 @@ USES: dict[str, Callable[[Tensor], Any]] = {
         if "gaussian" not in name
     },
     "gaussian_nll_loss": lambda x: F.gaussian_nll_loss(x, x, x),
+    **{
+        name: (lambda x, name=name: getattr(torch, name)(*GIVEN.get(name, lambda x: (x,))(x)))  # type: ignore[misc]
+        for name in calls.FUNCTIONS
+    },
+    **{
+        f"{name} method": (lambda x, name=name: getattr(grown(x), name)(*GIVEN.get(name, one)(x)[1:]))  # type: ignore[misc]
+        for name in METHODS
+    },
+    "multi_head_attention_forward": lambda x: nn.MultiheadAttention(3, 1)(x, x, x, key_padding_mask=x[0] > 9)[
+        0
+    ],
+    "masked attention": lambda x: F.scaled_dot_product_attention(x[None], x[None], x[None], x @ x.mT),
     **{name: (lambda x, name=name: getattr(F, name)(x, 0.5)) for name in hooks.DROPOUTS},  # type: ignore[misc]
 }
 
@@ -215,10 +271,13 @@ F.scaled_dot_product_attention(q, q, q)
 scores = net(torch.randn(16, 3))
 torch.autograd.grad(scores.sum(), net[0].weight)
 scores.argmax(1)
+hidden = net[0](torch.randn(4, 3)).view(2, 2, 8).sqrt().sum()
+hidden += 1
+nn.MultiheadAttention(8, 2)(q[0], q[0], q[0], attn_mask=torch.zeros(2, 2))
 for step in range(12):
     x = torch.randn(16, 3)
     optimizer.zero_grad()
-    loss = F.cross_entropy(F.dropout(net(x), 0.1, True), x.argmax(1))
+    loss = F.cross_entropy(net(F.dropout(x, 0.1, True)), x.argmax(1))
     loss.backward()
     optimizer.step()
     schedule.step()
@@ -252,6 +311,11 @@ def trained() -> list[Tensor]:
         (hooks, "_note_attention", "Attention"),
         (hooks, "_note_grad", "AutogradGrad"),
         (hooks, "_note_argmax", "Argmax"),
+        (calls, "_note_hazard", "NanSource"),
+        (calls, "note_prediction", "Prediction"),
+        (calls, "_note_change", "InplaceChange"),
+        (calls, "_note_reshape", "Reshaped"),
+        (calls, "_note_multihead", "Mask"),
     ],
 )
 def test_a_hook_that_raises_costs_only_the_checks_that_need_its_events(
@@ -280,6 +344,7 @@ def test_a_hook_that_raises_costs_only_the_checks_that_need_its_events(
         ("watcher", "_statistics", "Forward.first_input"),
         ("watcher", "_labels", "Criterion.labels"),
         ("watcher", "_row_sums", "Criterion.probabilities"),
+        ("criterion_facts", "details", "Criterion.details"),
         ("autograd_graph", "read", "Backward.graph"),
         ("networks", "_sample", "parameters"),
         ("watcher", "shifted_axis", "examples"),

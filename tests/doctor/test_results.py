@@ -13,7 +13,7 @@ ERROR = Finding(bug="frozen", severity="error", where="a.py:3", evidence="e", wh
 
 def test_a_finding_keeps_what_only_the_doctor_needs_out_of_its_json() -> None:
     finding = ERROR.model_copy(update={"also": ("a.py:4",), "explains": ("vanishing",)})
-    keys = ["bug", "severity", "confidence", "where", "module", "evidence", "why", "fix"]
+    keys = ["bug", "severity", "confidence", "where", "module", "evidence", "why", "fix", "patch"]
     assert list(finding.model_dump(mode="json")) == keys
     assert Finding.model_validate(finding.model_dump(mode="json")) == ERROR
 

@@ -8,7 +8,8 @@ import pytest
 
 from tests.lessons.solving import answer_of
 from vitruvius.core.errors import UserError
-from vitruvius.lessons.attention import Question
+from vitruvius.lessons import Step
+from vitruvius.lessons.attention import Question, solve
 
 answer = answer_of("attention")
 
@@ -81,3 +82,14 @@ def test_a_bad_question_is_refused(fields: dict[str, Any], message: str) -> None
     with pytest.raises(UserError) as caught:
         Question(**fields)
     assert message in str(caught.value)
+
+
+def test_every_query_is_worked_out_on_the_board() -> None:
+    asked = Question(step=None, scaled=True, mask="causal")
+    steps = [step for step in solve(asked) if isinstance(step, Step)]
+    products, scores, weights, output = (step.formula for step in steps)
+    assert [products.count(f"q_{{{i}}}") for i in (1, 2, 3)] == [3, 3, 3]
+    assert scores.count("\\\\") == 4  # two matrices of three rows
+    assert weights.count("-\\infty") == 3
+    assert all(f"a_{{{i}}} &=" in output for i in (1, 2, 3))
+    assert [len(step.value) for step in steps] == [3, 3, 3, 3]

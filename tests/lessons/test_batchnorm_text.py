@@ -45,13 +45,20 @@ def test_sentences_of_one_length_have_no_padding() -> None:
     assert found["naive"] == found["masked"]
 
 
+@pytest.mark.parametrize("sentences", [[[[1, 5]]], [[[1, 5]], [[3, 4], [0, 1]]]])
+def test_batch_norm_of_one_row_leaves_nothing_of_it(sentences: Any) -> None:
+    found = answer(sentences=sentences)
+    assert found["alone"] == {"mean": [1, 5], "variance": [0, 0]}
+    assert found["first_word"]["alone"] == [0, 0]
+    assert found["first_word"]["layer"] == pytest.approx([-1, 1], abs=1e-5)
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"sentences": [[[1, 2], [3, 4]]]}, "needs at least 2 sentences"),
+        ({"sentences": []}, "needs at least 1 sentence"),
         ({"sentences": [[[1, 2], [3]], [[1, 2]]]}, "words of [1, 2] features"),
         ({"sentences": [[[1, 2], [3, 4]], []]}, "at least 1 word"),
-        ({"sentences": [[[1, 2]], [[3, 4]]]}, "the first of sentences has 1 word"),
         ({"sentences": [[[1, 2]] * 2000, [[1, 2]]]}, "at most 4096 values"),
         ({"eps": 0}, "eps is 0: needs a number above 0"),
     ],

@@ -58,3 +58,9 @@ def test_an_impossible_layer_is_refused(fields: dict[str, Any], message: str) ->
     with pytest.raises(UserError) as caught:
         Question(**fields)
     assert message in str(caught.value)
+
+
+def test_the_right_answer_is_not_called_a_mistake() -> None:
+    said = " ".join(step.says for step in solve(Question(shape=(200, 1))) if isinstance(step, Step))
+    assert "would give 40" not in said
+    assert "The input has one channel" in said

@@ -6,6 +6,7 @@ from math import sqrt
 from typing import Any
 
 import pytest
+from scipy.stats import ncx2
 
 from tests.lessons.solving import answer_of
 from vitruvius.core.blocks import Lines
@@ -77,3 +78,10 @@ def test_wide_entries_are_proved_as_well() -> None:
 def test_the_trace_identity_is_written_out() -> None:
     steps = [step for step in solve(Question(mean=[1, 2], sigma=3)) if isinstance(step, Step)]
     assert any(r"E[\mathrm{tr}(k k^T q q^T)] = \mathrm{tr}(E[k k^T]" in step.formula for step in steps)
+
+
+def test_a_query_that_is_its_own_key_has_twice_the_variance_and_a_mean() -> None:
+    steps = [step for step in solve(Question(mean=[1, 2], sigma=3)) if isinstance(step, Step)]
+    # |q|^2 / 9 is a noncentral chi-squared variable of 2 degrees of freedom
+    mean, variance = ncx2.stats(2, 5 / 9, scale=9)
+    assert {"own": mean, "own_variance": variance} in [step.value for step in steps]

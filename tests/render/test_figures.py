@@ -134,3 +134,13 @@ def test_a_name_of_thousands_of_letters_is_shortened_where_it_is_drawn(tmp_path:
     drawings.write_png(figure, tmp_path / "a.png")
     with Image.open(tmp_path / "a.png") as image:
         assert max(image.size) < 5000
+
+
+@pytest.mark.parametrize("name", ["dog", "a Bernese mountain dog", "x" * 60])
+def test_long_names_and_titles_leave_room_for_the_cells_of_a_small_matrix(name: str) -> None:
+    title = "Test images by true and predicted class: numbers, coloured in % of the true class"
+    matrix = Heatmap(title=title, values=((1, 0), (2, 3)), rows=("cat", name), columns=("cat", name))
+    with drawings.drawn(matrix) as canvas:
+        canvas.draw_without_rendering()
+        box = canvas.axes[0].get_window_extent().transformed(canvas.dpi_scale_trans.inverted())
+    assert min(box.width, box.height) > 0.8  # inches, for two cells

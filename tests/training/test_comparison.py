@@ -24,6 +24,8 @@ def training(accuracy: float, **more: object) -> comparison.Training:
         "steps": 9000,
         "side": 28,
         "augment": Augment(),
+        "judged": 10_000,
+        "arch": "mnist",
     }
     return comparison.Training(accuracy, **{**facts, **more})  # type: ignore[arg-type]
 
@@ -31,7 +33,16 @@ def training(accuracy: float, **more: object) -> comparison.Training:
 def test_a_better_network_is_said_to_be_better_than_the_best() -> None:
     found = comparison.sentence("test", KNOWN, training(0.9))
     assert found.startswith("better by 2.0% than linear probe 82.00%, nearest neighbours 88.00%")
-    assert "not better" in comparison.sentence("val", KNOWN, training(0.9))
+    assert "chance" not in found
+    assert comparison.sentence("test", KNOWN, training(0.9, judged=180)).endswith("chance on 180 images")
+
+
+def test_a_difference_that_may_be_chance_has_no_reason() -> None:
+    equal = comparison.sentence("val", KNOWN, training(0.9))
+    assert equal.endswith("on the validation images: the same accuracy")
+    worse = comparison.sentence("test", KNOWN, training(0.86, judged=180))
+    assert worse.startswith("level with linear probe")
+    assert worse.endswith("worse by 2.0% than the better of them, which may be chance on 180 images")
 
 
 @pytest.mark.parametrize(
@@ -42,7 +53,8 @@ def test_a_better_network_is_said_to_be_better_than_the_best() -> None:
         ({"augment": Augment(flip=True)}, "the augmentation may be too strong"),
         ({"augment": Augment(shift=2), "steps": 500}, "too few steps (500); --epochs gives more"),
         ({"steps": 500}, "too few steps (500)"),
-        ({}, "the network may be too small"),
+        ({}, "the network may be too small, or the learning rate wrong; try --arch auto and another --lr"),
+        ({"arch": "auto"}, "try a larger network and another --lr"),
     ],
 )
 def test_the_reason_of_a_defeat(facts: dict[str, object], reason: str) -> None:

@@ -122,8 +122,16 @@ def test_the_best_epoch_is_the_one_with_the_highest_validation_accuracy() -> Non
     work, kept = job(epochs=6), []
     work.keep_best = lambda job: kept.append(job.cursor.best_epoch)
     records = [record for record in loop.run(work) if isinstance(record, Epoch)]
-    accuracies = [record.val_accuracy for record in records]
-    assert kept[-1] == accuracies.index(max(accuracies)) + 1  # type: ignore[type-var]
+    best = max(records, key=lambda record: (record.val_accuracy, -(record.val_loss or 0.0)))
+    assert kept[-1] == best.epoch
+
+
+def test_between_equal_accuracies_the_lower_loss_is_better() -> None:
+    cursor = loop.Cursor(best_score=1.0, best_loss=0.5)
+    assert loop._is_better(1.0, 0.4, cursor)
+    assert not loop._is_better(1.0, 0.5, cursor)
+    assert not loop._is_better(0.9, 0.1, cursor)
+    assert loop._is_better(1.1, 0.9, cursor)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 0.999, 1 - 1e-7, 1.0, 1 + 1e-7, 1.01, 30.0])

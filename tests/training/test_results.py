@@ -94,7 +94,8 @@ def test_wilsons_interval_is_where_the_score_test_rejects() -> None:
 
 
 def test_precision_and_recall_are_counted_by_class() -> None:
-    oak, elm, ash = results.class_scores(("oak", "elm", "ash"), [[3, 1, 0], [2, 4, 0], [0, 0, 0]])
+    score = results.TestScore(loss=0.1, accuracy=0.7, confusion=((3, 1, 0), (2, 4, 0), (0, 0, 0)))
+    oak, elm, ash = results.class_scores(("oak", "elm", "ash"), score)
     assert (oak.images, oak.right, oak.predicted) == (4, 3, 5)
     assert (oak.recall, oak.precision) == (0.75, 0.6)
     assert (elm.recall, elm.precision) == (4 / 6, 0.8)

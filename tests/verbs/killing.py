@@ -1,8 +1,14 @@
 """Kills a short training at chosen moments, resumes it, and says whether the end is the same to the bit.
 
 Run as a program of its own: it imports torch once, computes with one thread, and forks every training from
-there. Prints one JSON line: the fingerprint of an uninterrupted run, that of each killed one, and the phases
-of the kills.
+there. Its words are experiments, with ":on" compiled:
+
+    kills=20            kill runs, altogether 20 times, and resume them
+    forget=rng          the same, with a part of the restored state forgotten, until this is noticed
+    writer=atomic       die in every write of a run in turn, and resume it; or writer="in place"
+
+Prints one JSON line: of each experiment the fingerprint of an uninterrupted run, that of each killed one, and
+the phases of the kills.
 """
 
 import argparse
@@ -213,31 +219,46 @@ def dying(root: Path, number: int, writer: str) -> None:
     once(root, "off")
 
 
+def killed(kills: int, forgotten: str, seed: int, compile: str, whole: str) -> dict[str, Any]:
+    """Kill runs until there were enough kills, or until one ends with other bits."""
+    source = random.Random(seed)
+    phases: list[str] = []
+    ends: list[str] = []
+    while len(phases) < kills and set(ends) <= {whole}:
+        # A run that is killed while it loads restores nothing: what is forgotten shows in later phases.
+        phase = PHASES[(len(ends) + (forgotten != "nothing")) % len(PHASES)]
+        end, kills_of_run = killed_run(phase, source, compile, forget(forgotten))
+        phases, ends = phases + kills_of_run, [*ends, end]
+    return {"outcomes": ends, "phases": phases}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--kills", type=int, default=0)
-    parser.add_argument("--compile", default="off")
-    parser.add_argument("--forget", default="nothing")
-    parser.add_argument("--writer", default="")
+    parser.add_argument("experiments", nargs="+")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     torch.set_num_threads(1)
     # Drawing takes 86 % of the time; the files are written as before.
     figures.write_png = lambda figure, path: files.write(path, b"")
     figures.svg = lambda figure, prefix="": "<svg></svg>"
-    with tempfile.TemporaryDirectory() as folder:
-        once(Path(folder), options.compile)  # in this process, so that every fork finds its imports done
-        whole = fingerprint(Path(folder))
-    if options.writer:
-        print(json.dumps({"whole": whole, "outcomes": crash_points(options.writer)}))
-        return
-    source, index = random.Random(options.seed), 0
-    phases: list[str] = []
-    ends: list[str] = []
-    while len(phases) < options.kills:
-        end, kills = killed_run(PHASES[index % len(PHASES)], source, options.compile, forget(options.forget))
-        phases, ends, index = phases + kills, [*ends, end], index + 1
-    print(json.dumps({"whole": whole, "outcomes": ends, "phases": phases}))
+    wholes: dict[str, str] = {}
+    found: dict[str, dict[str, Any]] = {}
+    for experiment in options.experiments:
+        name, _, rest = experiment.partition("=")
+        value, _, kind = rest.partition(":")
+        kind = kind or "off"
+        if kind not in wholes:
+            with tempfile.TemporaryDirectory() as folder:
+                once(Path(folder), kind)  # in this process, so that every fork finds its imports done
+                wholes[kind] = fingerprint(Path(folder))
+        if name == "writer":
+            ends: dict[str, Any] = {"outcomes": crash_points(value)}
+        elif name == "forget":
+            ends = killed(60, value, options.seed, kind, wholes[kind])
+        else:
+            ends = killed(int(value), "nothing", options.seed, kind, wholes[kind])
+        found[experiment] = {"whole": wholes[kind], **ends}
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":

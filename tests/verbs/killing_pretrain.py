@@ -1,6 +1,6 @@
 """Kills a short pretraining at chosen moments, resumes it, and says whether the end is the same to the bit.
 
-The harness is that of `killing.py`, with a grid of autoencoders in its place, or with `--compile vit` a
+The harness is that of `killing.py`, with a grid of autoencoders in its place, or with `kills=4:vit` a
 masked ViT. Run as `python -m tests.verbs.killing_pretrain`."""
 
 import contextlib

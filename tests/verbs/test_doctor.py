@@ -19,8 +19,8 @@ for step in range(6):
     optimizer.step()
 """
 HEALTHY = FORGETFUL.replace("    net(", "    optimizer.zero_grad()\n    net(")
-KEYS = {"findings", "checked", "skipped", "steps", "seconds", "overhead", "script_exit"}
-FINDING_KEYS = {"bug", "severity", "confidence", "where", "module", "evidence", "why", "fix"}
+KEYS = {"findings", "checked", "skipped", "steps", "seconds", "overhead", "script_exit", "crash"}
+FINDING_KEYS = {"bug", "severity", "confidence", "where", "module", "evidence", "why", "fix", "patch"}
 FACTORY = """
 import torch
 from torch import nn
@@ -145,7 +145,12 @@ def test_an_error_of_the_script_is_shown_with_the_findings(
     assert "ZeroDivisionError" in shown.err
     assert f'File "{script}", line 10' in shown.err
     assert "diagnose.py" not in shown.err
-    assert "zero_grad" in shown.out
+    assert shown.out.splitlines()[1:5] == [
+        f"{script}:10: the script crashed: ZeroDivisionError: division by zero",
+        "  >   10 | 1 / 0",
+        f"1 bug; {len(plugins.members('checks'))} of {len(plugins.members('checks'))} checks could be made",
+        f"{script}:9: error: zero_grad (exact)",
+    ]
 
 
 def test_data_workers_are_left_alone(script: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -270,4 +275,32 @@ def test_m_runs_a_module_of_a_package(
     assert main(["doctor", "run", "--steps", "4", "-m", "studies.train", "-m", "--epochs", "3"]) == 1
     out = capsys.readouterr().out
     assert "given ['-m', '--epochs', '3']" in out
-    assert f"{package / 'train.py'}:9: error: zero_grad" in out
+    assert f"{Path('studies', 'train.py')}:9: error: zero_grad" in out
+
+
+THREE = """
+import torch
+net = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 4), torch.nn.Softmax(1))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for epoch in range(3):
+    for step in range(6):
+        x = torch.randn(8, 3)
+        torch.nn.functional.cross_entropy(net(x), x.argmax(1)).backward()
+        optimizer.step()
+    with torch.no_grad():
+        net(torch.randn(8, 3)).mean()
+"""
+
+
+def test_three_findings_fit_on_one_screen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    Path("train.py").write_text(THREE)
+    assert main(["doctor", "run", "train.py"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("2 bugs, 1 suspicion; ")
+    assert len(lines) <= 24
+    assert max(len(line) for line in lines if " | " not in line) <= 80
+    assert "  +      |         optimizer.zero_grad()" in lines

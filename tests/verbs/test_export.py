@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 import torch
+from PIL import Image
 
 import vitruvius
+from vitruvius import datasets
 from vitruvius.arch import tables
 from vitruvius.cli import main
 from vitruvius.core import files
@@ -237,6 +239,69 @@ def test_transformers_loads_the_folder_and_gives_the_same_scores(root: Path, tmp
     x = torch.randn(4, 1, 8, 8)
     torch.testing.assert_close(theirs.eval()(x).logits, model.net(x), rtol=1e-5, atol=1e-5)
     assert list(theirs.config.id2label.values()) == list(model.classes)
+
+
+@pytest.fixture(scope="module")
+def stripes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with runs on wide pictures, one for each way in which they become squares."""
+    root = tmp_path_factory.mktemp("stripes")
+    for name, colour in (("red", (250, 20, 10)), ("blue", (10, 20, 250))):
+        (root / "pictures" / name).mkdir(parents=True)
+        for number in range(12):
+            picture = Image.linear_gradient("L").resize((60, 36)).convert("RGB")
+            picture = Image.blend(picture, Image.new("RGB", (60, 36), colour), 0.05 + 0.05 * number)
+            picture.save(root / "pictures" / name / f"{number}.png")
+    words = ["--set", "patch=4", "width=8", "depth=1", "heads=2", "mlp=8", "--epochs", "1", "--threads", "1"]
+    for fit in ("crop", "pad", "squash"):
+        data = ["--data", f"folder:{root / 'pictures'}@16", "--fit", fit, "--name", fit]
+        assert main(["train", *data, *words, "--runs", str(root), "--quiet"]) == 0
+    return root
+
+
+def test_pictures_are_prepared_as_the_run_does_or_the_card_says_what_differs(
+    stripes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = {}
+    for fit in ("crop", "pad", "squash"):
+        for format in ("transformers", "timm"):
+            out = tmp_path / f"{fit}-{format}"
+            words = ["--format", format, "--out", str(out), "--runs", str(stripes), "--json", "--quiet"]
+            assert main(["export", fit, *words]) == 0
+            found[fit, format] = (out / "README.md").read_text()
+            said = json.loads(capsys.readouterr().out)["notes"]
+            assert any("pictures" in note or "bars" in note for note in said) == (fit == "pad")
+    crop, squash = (files.read_json(tmp_path / f"{fit}-timm" / "config.json") for fit in ("crop", "squash"))
+    assert crop["pretrained_cfg"]["crop_mode"] == "center"
+    assert squash["pretrained_cfg"]["crop_mode"] == "squash"
+    assert "stretches pictures instead: pad them before it." in found["pad", "transformers"]
+    assert "fills the bars with the mean colour, not with black." in found["pad", "timm"]
+    assert "by cropping the centre.\n" in found["crop", "transformers"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fit", ["crop", "squash"])
+def test_transformers_prepares_a_wide_picture_as_the_run_does(
+    fit: str, stripes: Path, tmp_path: Path
+) -> None:
+    from transformers import AutoImageProcessor
+
+    words = ["--format", "transformers", "--out", str(tmp_path / "model"), "--runs", str(stripes)]
+    assert main(["export", fit, *words, "--quiet"]) == 0
+    # Sides whose ratio is whole: a crop before and after resizing is the same up to a few grey levels.
+    picture = Image.radial_gradient("L").resize((64, 32)).convert("RGB")
+    picture.save(tmp_path / "wide.png")
+    model = predictor.load(stripes / "train" / fit)
+    pixels = torch.from_numpy(datasets.read_image(tmp_path / "wide.png", 16, model.fit)).float() / 255
+    expected = (pixels - model.mean) / model.std
+    processor = AutoImageProcessor.from_pretrained(tmp_path / "model")
+    given = processor(picture, return_tensors="pt")["pixel_values"]
+    grey_levels = ((given - expected) * model.std * 255).abs()
+    assert given.shape == (1, 3, 16, 16)
+    assert float(grey_levels.max()) < 6
+    other = torch.from_numpy(
+        datasets.read_image(tmp_path / "wide.png", 16, "squash" if fit == "crop" else "crop")
+    )
+    assert float((other.float() - pixels * 255).abs().max()) > 20  # the other way would be noticed
 
 
 @pytest.mark.parametrize("precision", ["float32", "float16"])

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from vitruvius.arch.arch import Arch
 from vitruvius.cli import main
@@ -68,11 +69,16 @@ def test_onnx_stands_beside_torch(tmp_path: Path, table: str, capsys: Any) -> No
 
 
 def test_a_network_that_cannot_be_converted_gives_exit_code_1(
-    tmp_path: Path, table: str, capsys: Any
+    tmp_path: Path, table: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
+    def broken(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("step 2 failed. Next steps:\n- report it") from ValueError("no such operator")
+
+    monkeypatch.setattr(torch.onnx, "export", broken)
     files.write_json(Path(table), {**SIZES, "kernel": "linear"})
     assert run(tmp_path, table, "--batch", "2", "--runtime", "onnx") == 1
-    assert "torch cannot convert a network with the kernel linear" in capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
+    assert "torch cannot convert a network with the kernel linear: no such operator" in said
 
 
 @pytest.mark.parametrize(

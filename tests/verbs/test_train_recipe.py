@@ -183,6 +183,23 @@ def test_a_student_learns_from_a_teacher_whose_weights_are_recorded(
     assert "teacher_sha256 was" in capsys.readouterr().err
 
 
+def test_a_taught_partly_frozen_weighted_run_resumes_to_the_bit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert train(Path("runs"), *PLAIN, "--name", "wise", "--quiet") == 0
+    more = ["--teacher", "wise", "--freeze", "1", "--balance", "weights", "--lr", "auto", "--quiet"]
+    assert train(Path("runs"), *PLAIN, *more, "--name", "whole") == 0
+    with monkeypatch.context() as patch:
+        stops_after(patch, 7)
+        assert train(Path("runs"), *PLAIN, *more, "--name", "cut") == 130
+    assert train(Path("runs"), "--resume", "cut", "--quiet") == 0
+    whole, cut = (files.sha256(Path("runs/train", name, "model.safetensors")) for name in ("whole", "cut"))
+    assert whole == cut
+    rates = {files.read_json(Path("runs/train", name, "config.json"))["lr"] for name in ("whole", "cut")}
+    assert len(rates) == 1
+
+
 def test_a_run_brings_its_network_and_its_normalisation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -4,7 +4,7 @@ import importlib.util
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -22,8 +22,16 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
+PATIENCE = 180_000
+"""Milliseconds after which a state that does not come about is a failure; a busy machine takes its time."""
 IS_MISSING = PATH is None or importlib.util.find_spec("playwright") is None
 needed = pytest.mark.skipif(IS_MISSING, reason="needs chromium and playwright (make browser)")
+
+
+def patient(context: Any) -> Any:
+    """Let everything in a window wait long enough for a busy machine; returns the window."""
+    context.set_default_timeout(PATIENCE)
+    return context
 
 
 @contextmanager
@@ -32,7 +40,7 @@ def launched() -> "Iterator[Browser]":
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=PATH, args=list(FLAGS))
+        browser = playwright.chromium.launch(executable_path=PATH, args=list(FLAGS), timeout=PATIENCE)
         try:
             yield browser
         finally:

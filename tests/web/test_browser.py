@@ -50,10 +50,9 @@ def address(network: Viewable, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def opened(browser: Any, address: str, **options: Any) -> Page:
     """Open a page without a network; errors of its script and its policy fail the test."""
-    context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
+    context = chromium.patient(browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **options}))
     context.set_offline(True)
     view = context.new_page()
-    view.set_default_timeout(20_000)
     faults: list[str] = []
     view.on("pageerror", lambda error: faults.append(str(error)))
     view.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from vitruvius.core import plugins
-from vitruvius.web import modules, trained, weights
+from vitruvius.web import modules, page, trained, weights
 
 MODULES = sorted(modules.FOLDER.glob("*.js"))
 
@@ -51,8 +51,10 @@ def test_the_viewer_is_light() -> None:
     assert size < 400_000
 
 
-def test_the_page_among_the_documents_holds_the_shipped_network() -> None:
+def test_the_page_among_the_documents_is_the_shipped_network_as_it_is_written_now() -> None:
     text = Path(__file__).parents[2].joinpath("docs", "digits.html").read_text(encoding="utf-8")
+    now = page.html(trained.shipped().about.name, trained.SHIPPED.read_bytes())
+    assert (text == now) is True, "make docs/digits.html anew: vitruvius/web/static/networks/README.md"
     held = weights.unpack(base64.b64decode(re.findall('id="network">([^<]+)<', text)[0]), "digits.html")
     network = trained.shipped()
     assert held.about == network.about

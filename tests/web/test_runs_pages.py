@@ -12,8 +12,13 @@ import pytest
 from tests.web import visitor
 from tests.web.visitor import HOSTILE, Visitor, epoch, events, identity
 from vitruvius.core import files
+from vitruvius.core.records import Record
 from vitruvius.core.runs import RunFolder
 from vitruvius.pretraining.results import Point, Points
+from vitruvius.ranking.results import WORKLOAD, Workload
+from vitruvius.ranking.score import Scored
+from vitruvius.searching.plan import Plan, Rung
+from vitruvius.searching.results import Stage, Trained
 from vitruvius.web import live
 from vitruvius.web.pages import compare
 
@@ -215,3 +220,49 @@ def _wait_for(condition: Any) -> None:
         if condition():
             return
     raise AssertionError("it did not come about")
+
+
+def _records(folder: Path, config: dict[str, Any], *records: Record) -> Path:
+    """A run that goes on and has kept these records."""
+    folder.mkdir(parents=True)
+    files.write_json(folder / "config.json", config)
+    for record in records:
+        RunFolder(folder, False).keep(record)
+    hold(folder)
+    return folder
+
+
+def test_a_ranking_tells_how_many_are_left_and_how_long_they_take(tmp_path: Path) -> None:
+    scored = [Scored(key=str(n), seed=0, scores={}, timing={"snip": 2.0, "zico": 1.0}) for n in range(4)]
+    folder = _records(tmp_path / "rank" / "now", {"spread": "here", "workers": 0}, *scored)
+    assert live.snapshot(folder)["sentence"] == "4 scores so far"  # its work is not yet counted
+    files.write_json(folder / WORKLOAD, Workload(networks=5, seeds=2).model_dump())
+    state = live.snapshot(folder)
+    assert (state["done"], state["total"], state["seconds_left"]) == (4, 10, 6 * 3.0)
+    assert state["sentence"] == "4 of 10 scored: 5 networks with 2 seeds · about 18 seconds left"
+    files.write_json(folder / "config.json", {"spread": "processes", "workers": 3})
+    assert live.snapshot(folder)["seconds_left"] == 6.0
+    (folder / ".holder").unlink()
+    assert live.snapshot(folder)["sentence"].endswith("stopped; vitruvius rank --resume now goes on")
+
+
+def test_a_search_tells_its_stage_and_the_time_that_is_left(tmp_path: Path) -> None:
+    plan = Plan(trainings=4, steps=80, rungs=(Rung(steps=10, networks=8),), finalists=2, baselines=0)
+    stage = Stage(stage=2, text="8 networks for 10 steps", timing={"left": 100.0, "spent": 5.0})
+    one, two, three = (
+        Trained(network=name, steps=steps, accuracy=accuracy, timing={"spent": spent})
+        for name, steps, accuracy, spent in (("a", 10, 0.5, 15.0), ("b", 10, 0.4, 25.0), ("a", 40, 0.6, 35.0))
+    )
+    folder = _records(tmp_path / "search" / "now", {"epochs": 2}, plan, stage, one, two, three)
+    state = live.snapshot(folder)
+    assert state["sentence"] == (
+        "2. 8 networks for 10 steps · 2 networks trained so far · about 2 minutes left"
+    )
+    assert (state["done"], state["total"], state["seconds_left"]) == (50, plan.total_steps, 70.0)
+    assert [trace["y"] for trace in state["plots"][0]["data"]] == [[50.0, 50.0, 60.0], [50.0, 40.0, 60.0]]
+
+
+def test_a_ranking_that_has_just_begun_says_so(tmp_path: Path) -> None:
+    folder = _records(tmp_path / "rank" / "new", {})
+    files.write_json(folder / WORKLOAD, Workload(networks=3, seeds=1).model_dump())
+    assert live.snapshot(folder)["sentence"] == "0 of 3 scored: 3 networks · the first one is under way"

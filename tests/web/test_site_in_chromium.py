@@ -15,6 +15,8 @@ from tests.web import chromium, visitor
 from tests.web.visitor import Visitor, epoch, identity
 from vitruvius.core import files
 from vitruvius.core.runs import RunFolder
+from vitruvius.ranking.results import WORKLOAD
+from vitruvius.ranking.score import Scored
 from vitruvius.training.results import Result as Trained
 
 pytestmark = chromium.needed
@@ -27,7 +29,8 @@ PAGES = {
     "look": f"/look?run={identity('train', 'first')}",
     "lessons": "/lessons",
     "lesson": "/lessons/sentence_graph",
-    "refused": "/lessons/sentence_graph?words=",
+    "refused": "/lessons/attention_cost?tokens=two",
+    "check": "/lessons/attention/check",
     "runs": "/runs",
     "training": f"/runs/{identity('train', 'first')}",
     "ranking": f"/runs/{identity('rank', 'three')}",
@@ -46,7 +49,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture
 def page(browser: Any, site: Visitor) -> Iterator[Any]:
     """A page that has been let in; whatever its console says is a failure."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context = chromium.patient(browser.new_context(viewport={"width": 1280, "height": 900}))
     opened, said = context.new_page(), list[str]()
     opened.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
     opened.on("pageerror", lambda error: said.append(str(error)))
@@ -73,6 +76,41 @@ def test_a_number_that_is_changed_is_worked_again(page: Any, site: Visitor) -> N
     with page.expect_download() as waiting:
         page.get_by_role("link", name="JSON").click()
     assert waiting.value.suggested_filename == "attention_cost.json"
+
+
+def test_a_student_s_values_are_checked_and_stay(page: Any, site: Visitor) -> None:
+    page.goto(f"{site.door.site}/lessons/sentence_graph?words=a,b,c")
+    page.get_by_role("link", name="Check your own work").click()
+    page.wait_for_url("**/lessons/sentence_graph/check?**")
+    verdict = page.locator("#verdict")
+    page.get_by_label("edges edges without loops").fill("3")
+    page.get_by_label("Hint").select_option("1")
+    page.get_by_role("button", name="Check").click()
+    verdict.get_by_text("the two directions of a pair are counted as one").first.wait_for()
+    verdict.get_by_text("Hint 1 (edges): To how many words does each word send an arrow?").wait_for()
+    assert page.get_by_label("edges edges without loops").input_value() == "3"
+    page.get_by_label("edges edges without loops").fill("6")
+    page.get_by_role("button", name="Check").click()
+    verdict.get_by_text("All right: 1 of 1 values.").wait_for()
+    page.get_by_role("link", name="Show the solution").click()
+    page.locator("#worked", has_text="proofs hold").wait_for()
+
+
+def test_a_ranking_is_followed_while_it_scores(page: Any, site: Visitor) -> None:
+    folder = site.runs / "rank" / "going"
+    folder.mkdir(parents=True)
+    files.write_json(folder / "config.json", {"data": "noise"})
+    files.write_json(folder / ".holder", {"pid": os.getpid(), "host": socket.gethostname()})
+    try:
+        page.goto(f"{site.door.site}/runs/{identity('rank', 'going')}")
+        page.get_by_text("0 scores so far").wait_for()
+        assert page.locator("progress").is_hidden()
+        files.write_json(folder / WORKLOAD, {"networks": 4, "seeds": 1})
+        RunFolder(folder, False).keep(Scored(key="a", seed=0, scores={}, timing={"snip": 2.0}))
+        page.get_by_text("1 of 4 scored: 4 networks · about 6 seconds left").wait_for()
+        assert page.locator("progress").evaluate("bar => bar.value / bar.max") == 0.25
+    finally:
+        shutil.rmtree(folder)
 
 
 def test_a_training_grows_before_the_eyes_and_becomes_its_report(page: Any, site: Visitor) -> None:
@@ -248,7 +286,7 @@ def test_other_sites_see_nothing(page: Any, site: Visitor) -> None:
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_fits_its_window_and_axe_finds_nothing_serious(name: str, browser: Any, site: Visitor) -> None:
     # axe-core is put into the page by the test; the site's own policy would refuse it.
-    context = browser.new_context(bypass_csp=True)
+    context = chromium.patient(browser.new_context(bypass_csp=True))
     page = context.new_page()
     page.goto(site.door.address)
     page.goto(site.door.site + PAGES[name])
@@ -274,7 +312,7 @@ def test_a_page_fits_its_window_and_axe_finds_nothing_serious(name: str, browser
 @pytest.mark.parametrize("name", ["start", "shipped"])
 def test_a_page_is_light(name: str, browser: Any, site: Visitor) -> None:
     """Start and Look inside weigh less than 400 kB, weights aside."""
-    context = browser.new_context()
+    context = chromium.patient(browser.new_context())
     page, loaded = context.new_page(), list[str]()
     page.goto(site.door.address)
     page.on("response", lambda answer: loaded.append(answer.url))

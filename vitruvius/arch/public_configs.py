@@ -40,6 +40,8 @@ TIMM_ARGUMENTS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "init_values": ("layer_scale", float),
 }
 """The arguments of timm's VisionTransformer with our fields, and how a value becomes ours."""
+TIMM_CROPS = {"crop": "center", "pad": "border", "squash": "squash"}
+"""How pictures become squares, and timm's names for that."""
 TIMM_READ_APART = {"mlp_ratio", "fc_norm", "pos_drop_rate", "num_classes", "in_chans"}
 
 
@@ -136,13 +138,20 @@ def transformers_config(arch: Arch, classes: Sequence[str], dtype: str) -> dict[
 
 
 def transformers_preprocessor(
-    arch: Arch, mean: Sequence[float], std: Sequence[float], scaled: bool
+    arch: Arch, mean: Sequence[float], std: Sequence[float], scaled: bool, fit: str
 ) -> dict[str, Any]:
-    """Return the preprocessor_config.json: bilinear resize to a square and, if `scaled`, 0..1, normalise."""
+    """Return the preprocessor_config.json: bilinear resize to a square and, if `scaled`, 0..1, normalise.
+
+    The processor of ViT stretches; that of CLIP, which goes with any network, keeps the centre (`crop`).
+    """
+    square = {"height": arch.image, "width": arch.image}
+    resized: dict[str, Any] = {"image_processor_type": "ViTImageProcessor", "do_resize": True, "size": square}
+    if fit == "crop":
+        resized |= {"image_processor_type": "CLIPImageProcessor", "size": {"shortest_edge": arch.image}}
+        resized |= {"do_center_crop": True, "crop_size": square}
     return {
-        "image_processor_type": "ViTImageProcessor",
-        "do_resize": True,
-        "size": {"height": arch.image, "width": arch.image},
+        **resized,
+        "do_convert_rgb": arch.channels == 3,
         "resample": 2,
         "do_rescale": scaled,
         "rescale_factor": 1 / 255,
@@ -153,7 +162,7 @@ def transformers_preprocessor(
 
 
 def timm_config(
-    arch: Arch, classes: Sequence[str], mean: Sequence[float], std: Sequence[float]
+    arch: Arch, classes: Sequence[str], mean: Sequence[float], std: Sequence[float], fit: str
 ) -> dict[str, Any]:
     """Return the config.json with which `timm.create_model("local-dir:FOLDER")` builds a network."""
     refuse_inexpressible(arch, "timm")
@@ -189,7 +198,7 @@ def timm_config(
             "fixed_input_size": True,
             "interpolation": "bilinear",
             "crop_pct": 1.0,
-            "crop_mode": "squash",
+            "crop_mode": TIMM_CROPS[fit],
             "mean": list(mean),
             "std": list(std),
             "num_classes": arch.classes,

@@ -18,12 +18,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from os.path import commonprefix
+from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias, TypeVar
 
 from pydantic import Field
 
 from vitruvius.core import plugins, records
 from vitruvius.core.blocks import Block, Text
+from vitruvius.core.patch import Patch
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -83,6 +86,14 @@ class GraphFacts:
     summed_rows: int = 0  # rows that the last operation adds up; 0 if it is no sum
     broadcast: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     """A difference to a constant that has more elements than its operand: shape before and after."""
+    constants: list[tuple[str, float]] = field(default_factory=list)
+    """Numbers without a gradient that are added to the loss: line and value."""
+    scalar_leaves: list[int] = field(default_factory=list)
+    """Keys of the single numbers with requires_grad that are added to the loss."""
+    query_softmax: tuple[str, str, int] | None = None
+    """A softmax of attention whose axis is not the keys: line, module, and the axis counted from the last."""
+    by_hand: tuple[str, str, tuple[int, ...]] | None = None
+    """Attention as two products and a softmax: line, module, shape of its weights, and width of a head."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +153,28 @@ class Forward(Event):
     updates_statistics: bool  # called by torch.optim.swa_utils to recompute BatchNorm statistics
     first_input: tuple[float, float, float] | None
     """Mean, standard deviation and largest magnitude of the input of the first layer with weights."""
+    frozen_norm: str = ""  # path of the first BatchNorm in training mode whose weights need no gradient
+    dtypes: tuple[str, str] = ("", "")  # type of the first input and of the first parameter
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionDetails:
+    """Costly facts of a call of a loss function."""
+
+    made_by: str  # the operation that made the predictions: relu, sigmoid, tanh, softmax, dropout, or empty
+    made_at: str  # its line
+    module: str  # its module
+    dtype: str  # of the predictions
+    target_dtype: str
+    scores_grad: bool  # the predictions need a gradient
+    target_grad: bool  # the targets do
+    distribution_axes: tuple[int, ...]  # axes along which the predictions are distributions
+    logarithm_axes: tuple[int, ...]  # axes along which they are logarithms of distributions
+    positive: bool  # some prediction is above zero, which no logarithm of a probability is
+    target_negative: bool  # some target is below zero
+    log_target: bool
+    weights: tuple[float, ...]  # weights of the classes, or of the positive labels; empty if none are given
+    counts: tuple[int, ...]  # labels of each class; negative and positive labels for binary_cross_entropy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +191,7 @@ class Criterion(Event):
     value: float | None = None  # the loss, if it is one number
     probabilities: bool | None = None  # every row of the predictions is a distribution
     log_probabilities: bool | None = None  # every row of the predictions is the logarithm of a distribution
+    details: CriterionDetails | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,6 +212,7 @@ class Gradients(Event):
     """Gradients after a backward pass."""
 
     rms: dict[int, float]  # root mean square of the gradient of each weight matrix
+    zeros: dict[int, float] = field(default_factory=dict)  # fraction of zeros in it, where float16 was used
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -353,6 +388,93 @@ class NonFinite(Event):
     origin: str  # where that begins: the weights, the input, a module, the network or the loss
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NanSource(Event):
+    """The operation that made the first NaN or infinity, of a loss or of a gradient."""
+
+    operation: str
+    module: str
+    count: int  # how many of its numbers
+    what: str  # 'of 8 results NaN', 'of 8 at a singular point'
+    backward: bool  # the loss was finite, its gradient was not
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mask(Event):
+    """A mask of attention that looks inverted."""
+
+    argument: str  # attn_mask, key_padding_mask, masked_fill, where, addition
+    module: str
+    added: bool = False  # zeros and ones are added to the scores
+    anti_causal: bool = False  # every token sees later ones only
+    hides_tokens: bool = False  # only padding is visible
+    emptied: bool = False  # some rows are hidden wholly
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reshaped(Event):
+    """A view or reshape has torn axes apart, one of which reappears at another place."""
+
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    axis: int  # the size of the axis
+    module: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction(Event):
+    """The largest of the scores that a criterion was given was looked for."""
+
+    axis: int | None  # along which axis; None: among all
+    scores: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Targets(Event):
+    """Whole numbers that a criterion compared with the output for a sequence of whole numbers."""
+
+    shift: int | None  # how many steps later in the input they are
+    padding: int | None = None  # the number that fills up the rows
+    padded: float = 0.0  # the fraction of the targets that are such
+    declared: bool = False  # the network's embedding or mask says that it is padding
+    is_sorted: bool = False  # the rows are sorted, so that their ends may be alike by chance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CriterionFailed(Event):
+    """A loss function has raised an error."""
+
+    name: str
+    error: str
+    scores: tuple[int, ...]
+    target: tuple[int, ...]
+    labels: tuple[float, float] | None  # smallest and largest label
+    whole: bool  # the labels are whole numbers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropsEverything(Event):
+    """Dropout with p = 1 was active."""
+
+    module: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InplaceChange(Event):
+    """A backward pass failed because a tensor that it needs was changed in place."""
+
+    operation: str  # the operation that changed it, empty if it was not seen
+    error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchNormFailed(Event):
+    """BatchNorm in training mode has refused a batch with one value per channel."""
+
+    module: str
+    shape: tuple[int, ...]
+
+
 @dataclass(slots=True)
 class Parameter:
     """What is known about one tensor that can learn."""
@@ -470,6 +592,8 @@ class Finding(records.Record):
     evidence: str
     why: str
     fix: str
+    patch: Patch | None = None
+    """The edit of the source that mends it, where the source itself shows which: `doctor fix` applies it."""
     also: Annotated[tuple[str, ...], Field(exclude=True)] = ()
     """Other lines that take part; an allowance on any of them counts."""
     explains: Annotated[tuple[str, ...], Field(exclude=True)] = ()
@@ -477,23 +601,57 @@ class Finding(records.Record):
 
     def source(self) -> str:
         """The guilty line of the source file between its neighbours, with a marker; empty if unknown."""
+        return quoted(self.where)
+
+    def change(self) -> str:
+        """The guilty line with the lines that go and come in its patch; without a patch the line alone."""
+        if self.patch is None:
+            return quoted(self.where, around=0)
         file, _, number = self.where.rpartition(":")
-        if not number.isdigit() or not linecache.getline(file, int(number)).strip():
-            return ""
-        around = range(max(1, int(number) - 1), int(number) + 2)
-        texts = [(line, linecache.getline(file, line).rstrip()) for line in around]
-        shown = [
-            f"  {'>' if line == int(number) else ' '} {line:>4} | {text}" for line, text in texts if text
-        ]
-        return "\n".join(shown)
+        rows = self.patch.rows()
+        if self.patch.file == file and not any(line == int(number) for line, _, _ in rows):
+            here = (int(number), ">", linecache.getline(file, int(number)).rstrip())
+            later = [edit.line > int(number) for edit in self.patch.edits]
+            sizes = [len(edit.old) + len(edit.new) for edit in self.patch.edits]
+            rows.insert(sum(sizes[: later.index(True)] if any(later) else sizes), here)
+        return "\n".join(_row(mark, line, text) for line, mark, text in rows)
 
     def view(self) -> Iterable[Block]:
-        line = f"{self.where}: " if self.where else ""
+        line = f"{shown_place(self.where)}: " if self.where else ""
         style = "note" if self.severity == "info" else self.severity
-        yield Text(text=f"{line}{self.severity}: {self.bug} ({self.confidence})", style=style)
-        if source := self.source():
-            yield Text(text=source)
-        yield Text(text=f"  {self.evidence}.\n  Why: {self.why}.\n  Fix: {self.fix}.")
+        module = f" in module {self.module}" if self.module and self.module not in self.evidence else ""
+        yield Text(text=f"{line}{self.severity}: {self.bug} ({self.confidence}){module}", style=style)
+        if source := self.change():
+            yield Text(text=source, style="code")
+        yield Text(text=_folded(f"{self.evidence}. Why: {self.why}."))
+        yield Text(text=_folded(f"Fix: {self.fix}."))
+
+
+def quoted(where: str, around: int = 1) -> str:
+    """A line of the source between so many neighbours, with a marker; empty if it is unknown."""
+    file, _, number = where.rpartition(":")
+    if not number.isdigit() or not linecache.getline(file, int(number)).strip():
+        return ""
+    lines = range(max(1, int(number) - around), int(number) + around + 1)
+    texts = [(line, linecache.getline(file, line).rstrip()) for line in lines]
+    return "\n".join(_row(">" * (line == int(number)), line, text) for line, text in texts if text)
+
+
+def _row(mark: str, line: int, text: str) -> str:
+    return f"  {mark or ' '} {line or '':>4} | {text}"
+
+
+def _folded(text: str) -> str:
+    """A sentence as indented lines that fit a terminal of 80 columns."""
+    return fill(text, 79, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+
+
+def shown_place(where: str) -> str:
+    """A `file:line` as a person in the working directory would write it."""
+    file, colon, line = where.rpartition(":")
+    path = Path(file)
+    inside = path.is_absolute() and path.is_relative_to(Path.cwd())
+    return f"{path.relative_to(Path.cwd())}{colon}{line}" if inside else where
 
 
 exact_error = partial(Finding, severity="error", confidence="exact")

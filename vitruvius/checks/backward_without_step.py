@@ -2,6 +2,7 @@
 
 from vitruvius import checks
 from vitruvius.checks import BATCH, Findings, OptimiserBuilt, Step, Trace, exact_error, lines, training
+from vitruvius.checks._patches import step_after_backward
 
 HEALTHY = training(f"{BATCH}  # here")
 SICK = HEALTHY.replace("    optimizer.step()\n", "")
@@ -26,5 +27,6 @@ def backward_without_step(trace: Trace) -> Findings:
                 f"its {len(idle)} parameters kept their first values",
                 why="backward() only computes gradients; the weights move in step()",
                 fix="call its step() after backward()",
+                patch=step_after_backward((reaching or backwards)[0].where, event.where),
                 explains=("leftover_dropped", "rate_too_low"),
             )

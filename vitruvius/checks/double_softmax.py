@@ -1,6 +1,7 @@
 """Softmax twice: the criterion applies it itself and gets probabilities (or sigmoids) instead of scores."""
 
 from vitruvius.checks import Criterion, Finding, Findings, Trace, lines, training
+from vitruvius.checks._activations import without_activation
 
 SICK = training(
     "x = torch.randn(8, 3)",
@@ -43,6 +44,7 @@ def _finding(where: str, evidence: str, what: str) -> Finding:
         why=f"the criterion applies {what} itself; "
         + ("twice changes nothing but hides the intent" if harmless else "twice flattens the gradient"),
         fix=f"remove the {what} from the network and give the criterion raw scores",
+        patch=None if harmless else without_activation(where, what),
         severity="info" if harmless else "error",
         confidence="exact",
         explains=() if harmless else ("rate_too_low", "vanishing"),

@@ -1,6 +1,7 @@
 """Dropout stays active in eval mode: F.dropout was called without training=self.training."""
 
 from vitruvius.checks import DropoutInEval, Findings, Forward, Trace, exact_error, lines, training
+from vitruvius.checks._patches import trained_flag
 
 LESSON = "dropout"
 SICK = """
@@ -25,4 +26,5 @@ def dropout_in_eval(trace: Trace) -> Findings:
             why="functional dropout knows nothing of eval(): its argument training is True unless told "
             "otherwise",
             fix="F.dropout(x, p, training=self.training), or a nn.Dropout module",
+            patch=trained_flag(active[0].where),
         )

@@ -1,6 +1,7 @@
 """The network is trained in eval mode: dropout is off and BatchNorm keeps its first statistics."""
 
 from vitruvius.checks import Backward, Finding, Findings, Forward, Step, Trace, lines, named
+from vitruvius.checks._patches import trained_again
 
 LESSON = "dropout"
 SICK = """
@@ -43,5 +44,6 @@ def eval_mode_in_train(trace: Trace) -> Findings:
             f"step {first.step}; module {first.eval_module} rests",
             why="dropout does not regularise and BatchNorm does not learn its statistics",
             fix="model.train() at the beginning of every epoch, after any evaluation",
+            patch=trained_again(first.where),
             confidence="exact",
         )

@@ -3,6 +3,8 @@
 from vitruvius import checks
 from vitruvius.checks import Backward, Finding, Findings, OptimiserBuilt, Step, Trace, holding, training
 from vitruvius.checks._held import left_out, replaced
+from vitruvius.checks._patches import registered
+from vitruvius.core.patch import Patch
 
 SICK = training(
     "net[1](net[0](torch.randn(8, 3)).relu()).square().mean().backward()",
@@ -39,12 +41,20 @@ def missing_parameters(trace: Trace) -> Findings:
         fix="hand them to the optimiser; hold modules in nn.ModuleList, or freeze them with "
         "requires_grad_(False)",
         severity="error" if hidden else "warning",
+        patch=_patch(trace, missing) if hidden else None,
         confidence="exact",
     )
 
 
 def _attribute(known: checks.Parameter) -> str:
     return f"{list(known.shape)} in the plain list or dictionary {known.attribute}" if known.attribute else ""
+
+
+def _patch(trace: Trace, missing: list[checks.Parameter]) -> Patch | None:
+    """Hold the modules of one plain list or dictionary in a ModuleList or ModuleDict."""
+    attributes = {known.attribute for known in missing}
+    places = [event.where for event in (*trace.of(Step), *trace.forwards())]
+    return registered(attributes.pop(), places) if len(attributes) == 1 and all(attributes) else None
 
 
 def _rests(trace: Trace, known: checks.Parameter) -> bool:

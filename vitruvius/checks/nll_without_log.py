@@ -1,6 +1,7 @@
 """The negative log-likelihood gets scores that are no log-probabilities."""
 
 from vitruvius.checks import Criterion, Findings, Trace, exact_error, training
+from vitruvius.checks._activations import with_cross_entropy, with_logarithm
 
 SICK = training(
     "x = torch.randn(8, 3)", "F.nll_loss(net(x), x.argmax(1)).backward()  # here", net="nn.Linear(3, 4)"
@@ -21,5 +22,6 @@ def nll_without_log(trace: Trace) -> Findings:
             + (": the rows are probabilities without the logarithm" if probabilities else ""),
             why="nll_loss only picks and negates entries; without log-softmax the loss has no lower bound",
             fix="use cross_entropy on the raw scores, or put log_softmax(dim=1) before nll_loss",
+            patch=(with_logarithm if probabilities else with_cross_entropy)(wrong[0].where),
             explains=("initial_loss", "rate_too_high", "rate_too_low", "exploding", "non_finite"),
         )

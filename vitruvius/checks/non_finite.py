@@ -2,8 +2,8 @@
 
 from vitruvius.checks import Findings, Forward, NonFinite, Trace, exact_error, lines, named, training
 
-SICK = training("net(torch.randn(8, 3)).relu().log().mean().neg().backward()  # here", net="nn.Linear(3, 2)")
-HEALTHY = SICK.replace(".relu().log()", ".exp().add(1).log().neg()")
+SICK = training("net(torch.randn(8, 3)).mul(1e30).square().mean().backward()  # here", net="nn.Linear(3, 2)")
+HEALTHY = SICK.replace("mul(1e30)", "mul(0.5)")
 
 
 def non_finite(trace: Trace) -> Findings:

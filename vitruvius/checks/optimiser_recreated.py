@@ -1,6 +1,7 @@
 """The optimiser is built anew every epoch: momentum and Adam's statistics are lost each time."""
 
 from vitruvius.checks import Findings, OptimiserBuilt, Restarted, Step, Trace, exact_error
+from vitruvius.checks._patches import before_loop
 
 SICK = """
 import torch
@@ -32,5 +33,6 @@ def optimiser_recreated(trace: Trace) -> Findings:
                 why="each new optimiser starts without momentum or squared gradients, so every epoch starts "
                 "cold",
                 fix="build the optimiser once, before the loop",
+                patch=before_loop(line),
             )
             return

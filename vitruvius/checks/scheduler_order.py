@@ -1,6 +1,7 @@
 """The scheduler steps before the optimiser: the first learning rate is skipped."""
 
 from vitruvius.checks import BATCH, SGD, Findings, SchedulerStep, Step, Trace, exact_error, training
+from vitruvius.checks._patches import behind_next_step
 
 SCHEDULED = f"{SGD}\nscheduler = torch.optim.lr_scheduler.StepLR(optimizer, 10)"
 QUIET = "import warnings; warnings.simplefilter('ignore')"
@@ -18,4 +19,5 @@ def scheduler_order(trace: Trace) -> Findings:
             evidence="scheduler.step() ran before the first optimizer.step()",
             why="the schedule is one place ahead: its first learning rate is never used",
             fix="call scheduler.step() after optimizer.step(), at the end of the epoch or step",
+            patch=behind_next_step(early[0].where),
         )

@@ -1,6 +1,8 @@
 """An optimiser steps although no backward pass came since its last step: the same gradients twice."""
 
 from vitruvius.checks import Findings, Step, Trace, exact_error, lines, training
+from vitruvius.checks._patches import removed
+from vitruvius.core.patch import Patch
 
 HEALTHY = training()
 SICK = HEALTHY + "    optimizer.step()  # here\n"
@@ -17,5 +19,14 @@ def step_without_backward(trace: Trace) -> Findings:
             evidence=f"{len(again)} of {len(steps)} steps came without a new gradient",
             why="a step without backward() moves the weights by old gradients, or not at all",
             fix="call step() once for each backward(), or once for each group of accumulated ones",
+            patch=_patch(steps, again[0]),
             explains=("rate_too_high", "rate_too_low"),
         )
+
+
+def _patch(steps: list[Step], again: Step) -> Patch | None:
+    """Remove a line that never finds a new gradient, if its optimiser steps elsewhere and rightly."""
+    own = [event for event in steps if event.optimiser == again.optimiser]
+    here = all(event.repeated for event in own if event.where == again.where)
+    others = [event.repeated for event in own if event.where != again.where]
+    return removed(again.where) if here and others and not any(others) else None

@@ -5,6 +5,7 @@ import re
 from itertools import pairwise
 
 from vitruvius.checks import Backward, Finding, Findings, Forward, Step, Trace, lines, named, training
+from vitruvius.checks._patches import evaluated
 from vitruvius.checks._words import speaks_of_test
 
 LESSON = "normalisation"
@@ -36,6 +37,7 @@ def train_mode_in_eval(trace: Trace) -> Findings:
             "in training mode",
             why="results depend on chance and on the other rows, and BatchNorm learns from the test data",
             fix="model.eval() before evaluating, model.train() before training goes on",
+            patch=evaluated(line),
             # That words speak of a test is no proof.
             confidence="heuristic" if here[0] in unused or _feeds_training(trace, here, False) else "exact",
         )

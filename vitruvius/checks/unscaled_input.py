@@ -21,7 +21,8 @@ def unscaled_input(trace: Trace) -> Findings:
     """Mean and deviation of what the first layer is given; only a note while the loss falls all the same."""
     seen = [(event, event.first_input) for event in trace.forwards() if event.first_input is not None]
     first, last = losses(trace)
-    falls = len(first) and trace.steps >= FEWEST and median(last) < FALLEN * median(first)
+    passes = len(trace.of(Backward))  # not steps: updates may be written by hand
+    falls = len(first) and passes >= FEWEST and median(last) < FALLEN * median(first)
     for event, (mean, deviation, largest) in seen[:3]:
         if (abs(mean) > MEAN or deviation > DEVIATION) and largest > MAGNITUDE:
             yield Finding(

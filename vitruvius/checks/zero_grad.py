@@ -1,6 +1,7 @@
 """Gradients of past steps are used again: nothing zeroes them between step() and backward()."""
 
 from vitruvius.checks import Findings, Step, Trace, exact_error, lines, training
+from vitruvius.checks._patches import zero_after_step
 
 LESSON = "zero_grad"
 HEALTHY = training(
@@ -23,5 +24,6 @@ def zero_grad(trace: Trace) -> Findings:
                 "still held the gradient of an earlier step",
                 why="backward() adds to .grad; what is left from the last step is applied again and again",
                 fix="call optimizer.zero_grad() before backward(), for every optimiser that steps",
+                patch=zero_after_step(first.where),
                 explains=("rate_too_high", "exploding", "accumulation_scale", "accumulation_norm"),
             )

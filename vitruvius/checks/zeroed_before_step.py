@@ -13,6 +13,7 @@ from vitruvius.checks import (
     lines,
     training,
 )
+from vitruvius.checks._patches import moved_behind, ordered_steps
 from vitruvius.checks._steps import line
 
 LESSON = "zero_grad"
@@ -35,6 +36,7 @@ def zeroed_before_step(trace: Trace) -> Findings:
             f"had run; zeroed at {', '.join(sorted({line(event.where) for event in zeroings}))}",
             why="zero_grad() after backward() throws the new gradients away before step() can use them",
             fix="move zero_grad() before backward(), or after step()",
+            patch=ordered_steps(first.where),
             explains=("rate_too_low", "leftover_dropped", "step_without_backward", "backward_without_step"),
         )
 
@@ -58,5 +60,6 @@ def _only_the_last(trace: Trace, steps: list[Step]) -> Findings:
                 f"{len(lost)} times the gradients were zeroed in between: only the last micro-batch counts",
                 why="gradients of micro-batches add up only if nothing zeroes them before the step",
                 fix="zero_grad() once after each step, not in every micro-batch",
+                patch=moved_behind(lost[0].where, own[0].where),
                 explains=("leftover_dropped", "rate_too_low"),
             )

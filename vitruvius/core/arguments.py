@@ -21,7 +21,7 @@ def parse(verb: Any, program: str, words: list[str]) -> tuple[Config, Flags] | N
     known = options(verb.Config)
     words, rest = _split_rest(words, known)
     asked = next((word for word in words if word in ("-h", "--help")), "")
-    parser = _parser(verb, program, known, short=asked == "-h")
+    parser = _parser(verb, program, known, asked)
     if asked:
         print(parser.format_help(), end="")
         return None
@@ -57,11 +57,11 @@ class _Parser(argparse.ArgumentParser):
         raise UserError(f"{self.prog}: {option} {'needs a' if 'expected' in message else 'takes no'} value")
 
 
-def _parser(verb: Any, program: str, known: list[Option], short: bool) -> argparse.ArgumentParser:
-    """Build a parser whose namespace holds only what was typed; `short` hides all but ten options."""
+def _parser(verb: Any, program: str, known: list[Option], asked: str) -> argparse.ArgumentParser:
+    """Build a parser whose namespace holds only what was typed; `-h` shows ten options, no help none."""
     source = Path(verb.__file__)
     fields = [option.field for option in known]
-    shown = (verb.Config.short or fields[:10]) if short else fields
+    shown = {"-h": verb.Config.short or fields[:10], "--help": fields}.get(asked, ())
     more = [f"\n{program} --help shows all {len(known)} options."] if len(shown) < len(known) else []
     positionals = [f"[{option.field.upper()}]" for option in known if option.is_positional]
     paragraphs = docstring(source).strip().split("\n\n")
@@ -78,18 +78,23 @@ def _parser(verb: Any, program: str, known: list[Option], short: bool) -> argpar
     groups = {title: parser.add_argument_group(title) for title in dict.fromkeys(o.group for o in known)}
     for option in known:
         if not option.is_rest:
-            hidden = {"help": argparse.SUPPRESS} if option.field not in shown else {}
             letters = [f"-{verb.Config.letters[option.field]}"] if option.field in verb.Config.letters else []
             names = [option.field] if option.is_positional else [*letters, option.name]
-            groups[option.group].add_argument(*names, **_keywords(option) | hidden)
+            groups[option.group].add_argument(*names, **_keywords(option, option.field in shown))
     return parser
 
 
-def _keywords(option: Option) -> Fields:
+def _help(option: Option) -> str:
+    """Return the help of an option with its default, unless the text says it."""
+    text, value = option.help, option.default
+    value = ",".join(map(str, value)) if isinstance(value, tuple) else value
+    is_said = value in (None, "") or isinstance(value, bool) or "default" in text
+    return (text + ("" if is_said else f" (default: {value})")).replace("%", "%%")
+
+
+def _keywords(option: Option, shown: bool) -> Fields:
     """Return the keywords with which argparse is told about an option."""
-    value = ",".join(map(str, option.default)) if isinstance(option.default, tuple) else option.default
-    is_said = value in (None, "") or isinstance(value, bool) or "default" in option.help
-    text = {"help": (option.help + ("" if is_said else f" (default: {value})")).replace("%", "%%")}
+    text = {"help": _help(option) if shown else argparse.SUPPRESS}
     if option.is_positional:
         return text | {"nargs": "*" if option.is_list else "?", "metavar": option.field.upper()}
     if option.kind is bool:

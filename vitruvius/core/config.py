@@ -33,10 +33,10 @@ class Strict(BaseModel):
 class Part(Strict):
     """Settings that belong together; a verb's `Config` inherits the parts that it needs.
 
-    A subclass that only changes a default repeats the field without its docstring: the help is inherited.
+    A field's docstring is its help, which `core/options` reads from the source when help is asked for. A
+    subclass that only changes a default repeats the field without its docstring: the help is inherited.
     """
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
     group: ClassVar[str] = "options"
     """The heading in `--help` of the fields that this class declares."""
 

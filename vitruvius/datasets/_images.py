@@ -1,4 +1,4 @@
-"""Decode an untrusted picture: its size is checked before it is decoded, then it is fitted into a square.
+"""Decode an untrusted picture: its memory is priced before it is decoded, then it is fitted into a square.
 
 PNG, JPEG, WebP, GIF and TIFF (the first frame or page), BMP, and HEIC with the extra `heic`. JPEGs are
 decoded at reduced size where that is enough; transparency is laid over white, EXIF turns the picture upright.
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from vitruvius.core.errors import UserError, reason
+from vitruvius.datasets import _decoding_memory
 from vitruvius.datasets._survey import Fit
 
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")
@@ -30,6 +31,7 @@ DRAFT = (
     2  # a JPEG is decoded at no less than so many times the side, so that the resizing filter has its pixels
 )
 GAP = 4.0  # the same for the box filter that comes before the resizing filter in very large reductions
+BAND = 2**20  # pixels that are converted at a time
 ORIENTATION = 0x0112
 TURNS = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
@@ -71,12 +73,13 @@ def decode(data: bytes, side: int, fit: Fit = "squash") -> Decoded:
     `squash` stretches it, `crop` keeps the centre, `pad` keeps everything between black bars.
     """
     with _opened(data) as image:
-        width, height = image.size
-        if image.format in ("JPEG", "MPO"):
+        width, height = stored = image.size
+        is_jpeg = image.format in ("JPEG", "MPO")
+        if is_jpeg:
             image.draft(None, (DRAFT * side, DRAFT * side))
-            image.load()
-        else:
-            image.load()
+        _decoding_memory.refuse_if_too_much(image, stored)
+        image.load()
+        if not is_jpeg:
             width, height = image.size  # a TIFF is turned upright as it is loaded
         turn = _orientation(image)
         small = _fitted(_plain(image), side, fit)
@@ -106,11 +109,10 @@ def _opened(source: bytes | Path) -> Iterator[Image.Image]:
         warnings.simplefilter("error", Image.DecompressionBombWarning)
         try:
             Image.MAX_IMAGE_PIXELS = PIXEL_LIMIT
+            _refuse_too_large(_decoding_memory.webp_canvas(_head(source)))
             file = io.BytesIO(source) if isinstance(source, bytes) else source
             with Image.open(file, formats=_formats()) as image:
-                width, height = image.size
-                if width * height > PIXEL_LIMIT:
-                    raise UserError(_too_large(f"{width} x {height}"))
+                _refuse_too_large(image.size)
                 yield image
         except UserError:
             raise
@@ -123,6 +125,19 @@ def _opened(source: bytes | Path) -> Iterator[Image.Image]:
             raise UserError(f"cannot be decoded: {error or type(error).__name__}") from error
         finally:
             Image.MAX_IMAGE_PIXELS = before
+
+
+def _head(source: bytes | Path) -> bytes:
+    """Return the first bytes of a picture."""
+    if isinstance(source, bytes):
+        return source[:30]
+    with open(source, "rb") as file:
+        return file.read(30)
+
+
+def _refuse_too_large(size: tuple[int, int] | None) -> None:
+    if size is not None and size[0] * size[1] > PIXEL_LIMIT:
+        raise UserError(_too_large(f"{size[0]} x {size[1]}"))
 
 
 def _too_large(size: str) -> str:
@@ -183,7 +198,31 @@ def _orientation(image: Image.Image) -> int:
 
 
 def _plain(image: Image.Image) -> Image.Image:
-    """Convert to 8 bits, grey or RGB, with transparency laid over white."""
+    """Convert to 8 bits, grey or RGB, with transparency laid over white.
+
+    A band of rows at a time: only the picture and its conversion exist as a whole.
+    """
+    is_transparent = image.mode not in (*SIXTEEN_BIT, "F") and (
+        image.mode in ("LA", "La", "PA", "RGBA", "RGBa") or "transparency" in image.info
+    )
+    mode = "L" if image.mode in GREY and not is_transparent else "RGB"
+    if image.mode == mode and not is_transparent:
+        return image
+    (width, height), converted = image.size, Image.new(mode, image.size)
+    rows = max(1, BAND // width)
+    for top in range(0, height, rows):
+        band = image.crop((0, top, width, min(height, top + rows)))
+        converted.paste(_over_white(band) if is_transparent else _eight_bits(band, mode), (0, top))
+    return converted
+
+
+def _over_white(image: Image.Image) -> Image.Image:
+    colours = image.convert("RGBA")
+    white = Image.new("RGBA", colours.size, (255, 255, 255, 255))
+    return Image.alpha_composite(white, colours).convert("RGB")
+
+
+def _eight_bits(image: Image.Image, mode: str) -> Image.Image:
     if image.mode in SIXTEEN_BIT:
         # Pillow's own conversion would clip 16-bit greys to white
         return Image.fromarray((np.asarray(image).astype(np.int64).clip(0, 65535) >> 8).astype(np.uint8))
@@ -192,8 +231,4 @@ def _plain(image: Image.Image) -> Image.Image:
         if not (np.isfinite(values).all() and values.min() >= 0 and values.max() <= 1):
             raise UserError("its numbers are not all between 0 and 1")
         return Image.fromarray((values * 255).round().astype(np.uint8))
-    if image.mode in ("LA", "La", "PA", "RGBA", "RGBa") or "transparency" in image.info:
-        colours = image.convert("RGBA")
-        white = Image.new("RGBA", colours.size, (255, 255, 255, 255))
-        return Image.alpha_composite(white, colours).convert("RGB")
-    return image.convert("L" if image.mode in GREY else "RGB")
+    return image.convert(mode)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from vitruvius.checks import GraphFacts, first_tensor
+from vitruvius.doctor import origins
 
 LARGEST = 20_000  # nodes; a larger graph is read that far
 ZERO_DERIVATIVE = ("Round", "Sign", "Floor", "Ceil", "Trunc", "Heaviside")
@@ -43,7 +44,82 @@ def read(loss: Tensor, key_of: Callable[[Tensor], int]) -> tuple[GraphFacts, lis
         queue.extend((following, hidden) for following, _ in node.next_functions)
     facts.leaves = {key_of(leaf) for leaf in leaves}
     facts.summed_rows = _summed_rows(loss)
+    _read_terms(facts, loss.grad_fn, key_of)
     return facts, leaves
+
+
+LINEAR = ("AddBackward0", "SubBackward0", "RsubBackward1", "MulBackward0", "DivBackward0", "NegBackward0")
+TOTALS = ("SumBackward0", "MeanBackward0", "StackBackward0", "UnsqueezeBackward0", "AliasBackward0")
+
+
+def _read_terms(facts: GraphFacts, root: Any, key_of: Callable[[Tensor], int]) -> None:
+    """Find the terms of a loss that have no gradient: single numbers that are added to it."""
+    queue, seen = deque([(root, True)]), set()
+    while queue and len(seen) < 200:
+        node, summed = queue.popleft()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        name = node.name()
+        if name.endswith("AccumulateGrad") and summed and not node.variable.dim():
+            facts.scalar_leaves.append(key_of(node.variable))
+        # A factor is no term: below a product only a path with one branch is followed.
+        if name not in LINEAR + TOTALS or _shape(node) not in ((), (1,)) and name != "StackBackward0":
+            continue
+        origin = origins.of(node)
+        if origin is not None and origin.constant is not None and summed:
+            facts.constants.append((origin.where, origin.constant))
+        branches = [following for following, _ in node.next_functions if following is not None]
+        product = name in ("MulBackward0", "DivBackward0") and len(branches) > 1
+        queue.extend((following, summed and not product) for following in branches)
+
+
+def _read_attention(facts: GraphFacts, node: Any) -> None:
+    """Find a product whose first factor is the softmax of a product, and the axis that is summed to 1.
+
+    The axis is counted from the last one: 0 are the keys, over which the product sums, 1 are the queries.
+    """
+    made = _behind_layout(node.next_functions[0][0])
+    if made is None or made.name() != "SoftmaxBackward0":
+        return
+    shape, axis = tuple(made._saved_result.shape), made._saved_dim
+    axis = axis - 2**64 if axis >= 2**63 else axis
+    from_end = (len(shape) - 1 - axis) if axis >= 0 else -axis - 1
+    if len(shape) < 2 or shape[-1] < 2 or not _is_product(made.next_functions[0][0]):
+        return
+    origin = origins.of(made)
+    module = origin.module() if origin and origin.module else None
+    where, name = origin.where if origin else "", type(module).__name__ if module else ""
+    if from_end == 0:
+        facts.by_hand = facts.by_hand or (where, name, (*shape, node._saved_mat2.shape[-1]))
+    elif shape[-1] == shape[-2]:
+        facts.query_softmax = facts.query_softmax or (where, name, from_end)
+
+
+def _behind_layout(node: Any) -> Any:
+    """The node behind reshapes that keep the order of the axes, and behind dropout."""
+    kept = ("ViewBackward0", "UnsafeViewBackward0", "ReshapeAliasBackward0", "ExpandBackward0")
+    while node is not None and (node.name() in kept or _is_dropout(node)):
+        node = node.next_functions[0][0]
+    return node
+
+
+def _is_dropout(node: Any) -> bool:
+    origin = origins.of(node)
+    return origin is not None and origin.operation == "dropout"
+
+
+def _is_product(node: Any) -> bool:
+    """Whether scores are products of queries and keys, perhaps scaled and masked."""
+    scaled = ("DivBackward0", "MulBackward0", "MaskedFillBackward0", "AddBackward0", "WhereBackward0")
+    layout = ("ViewBackward0", "UnsafeViewBackward0", "ReshapeAliasBackward0")
+    for _ in range(8):
+        if node is None or node.name() in ("BmmBackward0", "MmBackward0", "BaddbmmBackward0"):
+            return node is not None
+        if node.name() not in scaled + layout:
+            return False
+        node = next((following for following, _ in node.next_functions if following is not None), None)
+    return False
 
 
 def _read_node(facts: GraphFacts, node: Any, name: str, hidden: bool) -> None:
@@ -66,6 +142,8 @@ def _read_node(facts: GraphFacts, node: Any, name: str, hidden: bool) -> None:
     elif name.startswith("BinaryCrossEntropyWithLogits"):
         scores = _behind_reshapes(node.next_functions[0][0])
         facts.sigmoid_twice = scores is not None and scores.name() == "SigmoidBackward0"
+    elif name in ("BmmBackward0", "MmBackward0"):
+        _read_attention(facts, node)
     elif name in ("SubBackward0", "RsubBackward0") and facts.broadcast is None:
         facts.broadcast = _broadcast(node)
 

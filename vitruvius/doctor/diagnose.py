@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from vitruvius import checks
-from vitruvius.checks import Backward, Finding, Step, Trace, UnknownFact
+from vitruvius.checks import Backward, BatchNormFailed, CriterionFailed, Finding, Step, Trace, UnknownFact
 from vitruvius.core import plugins
 from vitruvius.core.errors import UserError
 from vitruvius.doctor.accumulation import tables
@@ -66,7 +66,8 @@ def watch(steps: int | None = None, table: bool = False) -> Iterator[Report]:
 def examine(trace: Trace, names: Sequence[str] | None = None) -> Result:
     """Let the checks look at a trace: root causes first, without consequences and allowed lines."""
     names = tuple(plugins.members("checks")) if names is None else names
-    if not any(isinstance(event, Backward | Step) for event in trace.events):
+    told = Backward | Step | CriterionFailed | BatchNormFailed
+    if not any(isinstance(event, told) for event in trace.events):
         why = "neither a backward pass nor a step was seen"
         return Result(skipped=tuple(Skipped(check=name, why=why) for name in names), steps=trace.steps)
     found: list[Finding] = []

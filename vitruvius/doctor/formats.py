@@ -90,12 +90,8 @@ def as_github(result: Result) -> str:
         said = ",".join(f"{name}={_escaped(value, ':,')}" for name, value in properties.items())
         lines.append(f"::{GITHUB_COMMANDS[finding.severity]} {said}::{_escaped(_message(finding))}")
     if result.script_exit:
-        lines.append(f"::error title=vitruvius doctor::the script ended with exit code {result.script_exit}")
-    total = len(result.checked) + len(result.skipped)
-    verdict = (
-        result.verdict if result.findings else f"nothing found by {len(result.checked)} of {total} checks"
-    )
-    return "\n".join([*lines, f"::notice title=vitruvius doctor::{_escaped(verdict)}"])
+        lines.append(f"::error title=vitruvius doctor::{_escaped(visible(result.ending))}")
+    return "\n".join([*lines, f"::notice title=vitruvius doctor::{_escaped(result.verdict)}"])
 
 
 def _escaped(text: str, further: str = "") -> str:
@@ -132,7 +128,7 @@ def as_junit(result: Result) -> str:
             ElementTree.SubElement(case, "skipped", {"message": visible(skipped[name])})
     case = ElementTree.SubElement(suite, "testcase", {"classname": "vitruvius.doctor", "name": "script"})
     if result.script_exit:
-        message = f"the script ended with exit code {result.script_exit}"
+        message = visible(result.ending)
         ElementTree.SubElement(case, "error", {"type": "exit", "message": message})
     ElementTree.indent(suites)
     # ASCII: what other characters there are is written by number, whatever the encoding of stdout.

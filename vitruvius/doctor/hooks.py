@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.compiler import is_compiling
 from torch.nn import functional
 from torch.nn.modules import module as modules
 from torch.nn.modules.dropout import _DropoutNd
@@ -20,23 +21,30 @@ from vitruvius.checks import (
     Attention,
     AutogradGrad,
     Backward,
+    BatchNormFailed,
     Criterion,
+    CriterionFailed,
     DropoutInEval,
+    DropsEverything,
     Forward,
     Gradients,
     GradientsDropped,
     GraphsKept,
+    InplaceChange,
+    Mask,
+    NanSource,
     NonFinite,
     OptimiserBuilt,
+    Prediction,
     Restarted,
     SchedulerStep,
     StateCarried,
     Step,
     ZeroGrad,
 )
-from vitruvius.doctor import clipping, loader_hooks, user_code
+from vitruvius.doctor import calls, clipping, loader_hooks, user_code
 from vitruvius.doctor.graphs_kept import nodes_below
-from vitruvius.doctor.telling import tell
+from vitruvius.doctor.telling import tell as _tell
 from vitruvius.doctor.watcher import Watcher
 
 CRITERIA = (
@@ -45,6 +53,8 @@ CRITERIA = (
 )
 BACKWARD = (Backward, NonFinite, Gradients, GradientsDropped, GraphsKept)  # what a backward pass may tell
 CALLER = 2  # frames between a replacement and who called the original
+FURTHER = {"cross_entropy": ("weight",), "nll_loss": ("weight",)}
+"""Names of the arguments that follow the target by position, where one matters."""
 DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout")
 
 
@@ -61,8 +71,9 @@ def installed(watcher: Watcher) -> Iterator[None]:
             for owner, name, replacement in _replacements()
         ]
         for owner, name, original, call in swaps:
+            inherited = isinstance(owner, type) and name not in vars(owner)
             setattr(owner, name, call)
-            stack.callback(setattr, owner, name, original)
+            stack.callback(*(delattr, owner, name) if inherited else (setattr, owner, name, original))
         functions = [(original, call) for owner, _, original, call in swaps if isinstance(owner, ModuleType)]
         _exchange_imported(dict(functions))
         stack.callback(_exchange_imported, {call: original for original, call in functions})
@@ -105,6 +116,8 @@ def _replaced(owner: Any, name: str, replacement: Any, watcher: Watcher) -> Any:
 
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if is_compiling():  # the compiled program holds torch's own function
+            return original(*args, **kwargs)
         own = in_place if has_torch_function(args) else original
         return replacement(watcher, own, *args, **kwargs)
 
@@ -115,24 +128,25 @@ def _replaced(owner: Any, name: str, replacement: Any, watcher: Watcher) -> Any:
 
 def _hooks(watcher: Watcher) -> list[Any]:
     def enters(module: nn.Module, args: Any) -> None:
-        tell(watcher, (Forward,), watcher.enters, module)
+        _tell(watcher, (Forward,), watcher.enters, module)
 
     def leaves(module: nn.Module, args: Any, *rest: Any) -> None:
         if len(rest) < 2:  # the forward pass has raised an error: torch then gives no keyword arguments
-            tell(watcher, (Forward,), watcher.fails, module)
+            _tell(watcher, (BatchNormFailed,), watcher.batch_norm_failed, module, args)
+            _tell(watcher, (Forward,), watcher.fails, module)
         else:
-            tell(watcher, (Forward,), watcher.leaves, module, args, rest[0])
+            _tell(watcher, (Forward,), watcher.leaves, module, args, rest[0])
             if not watcher.stack:
                 given = (args, rest[0])
-                tell(watcher, (GraphsKept, StateCarried), watcher.network_returned, module, given, rest[1])
+                _tell(watcher, (GraphsKept, StateCarried), watcher.network_returned, module, given, rest[1])
 
     def before(optimiser: Optimizer, args: Any, kwargs: Any) -> None:
         given = args[1:] if args and args[0] is optimiser else args
         closure = kwargs.get("closure") or next(iter(given), None)
-        tell(watcher, (Step,), watcher.before_step, optimiser, closure is not None)
+        _tell(watcher, (Step,), watcher.before_step, optimiser, closure is not None)
 
     def after(optimiser: Optimizer, args: Any, kwargs: Any) -> None:
-        tell(watcher, (Step,), watcher.after_step, optimiser)
+        _tell(watcher, (Step,), watcher.after_step, optimiser)
         if not watcher.busy:  # else silenced in a child process, which has a watcher of its own
             watcher.count_step()
 
@@ -162,7 +176,7 @@ def _replacements() -> list[tuple[Any, str, Any]]:
     for kind in (lr_scheduler.LRScheduler, *_descendants(lr_scheduler.LRScheduler)):
         methods = (("step", _scheduler_step), ("__init__", _scheduler_built))
         found += [(kind, name, replacement) for name, replacement in methods if name in vars(kind)]
-    return found
+    return found + calls.replacements()
 
 
 def _descendants(kind: type[Any]) -> list[type[Any]]:
@@ -192,14 +206,15 @@ def _backward(watcher: Watcher, original: Any, tensors: Any, *args: Any, **kwarg
         root = next(iter(tensors), None)
     event = None
     if isinstance(root, torch.Tensor):
-        event = tell(watcher, BACKWARD, watcher.before_backward, root)
+        event = _tell(watcher, BACKWARD, watcher.before_backward, root)
     try:
         value = original(tensors, *args, **kwargs)
     except RuntimeError as error:
-        tell(watcher, (StateCarried,), watcher.backward_failed, error)
+        _tell(watcher, (InplaceChange,), watcher.backward_failed, error)
+        _tell(watcher, (StateCarried,), watcher.note_carried_state, error)
         raise
     if event is not None:
-        tell(watcher, (Gradients, Step), watcher.after_backward, event)
+        _tell(watcher, (Gradients, Step, NanSource), watcher.after_backward, event)
     return value
 
 
@@ -207,7 +222,7 @@ def _grad(watcher: Watcher, original: Any, outputs: Any, inputs: Any, *args: Any
     inputs = inputs if isinstance(inputs, torch.Tensor) else tuple(inputs)
     if watcher.sampling:
         asked = (inputs,) if isinstance(inputs, torch.Tensor) else inputs
-        tell(watcher, (AutogradGrad,), _note_grad, watcher, asked, outputs)
+        _tell(watcher, (AutogradGrad,), _note_grad, watcher, asked, outputs)
     return original(outputs, inputs, *args, **kwargs)
 
 
@@ -221,17 +236,23 @@ def _note_grad(watcher: Watcher, inputs: tuple[torch.Tensor, ...], outputs: Any)
 
 def _optimiser_init(watcher: Watcher, original: Any, self: Optimizer, *args: Any, **kwargs: Any) -> None:
     original(self, *args, **kwargs)
-    tell(watcher, (OptimiserBuilt, Restarted), watcher.optimiser_built, self)
+    _tell(watcher, (OptimiserBuilt, Restarted), watcher.optimiser_built, self)
 
 
 def _zero_grad(watcher: Watcher, original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
-    tell(watcher, (ZeroGrad, GradientsDropped, Step), watcher.zero_grad, self)
+    _tell(watcher, (ZeroGrad, GradientsDropped, Step), watcher.zero_grad, self)
     return original(self, *args, **kwargs)
 
 
 def _criterion(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
-    value = original(*args, **kwargs)
-    tell(watcher, (Criterion,), _note_criterion, watcher, original.__name__, value, *args, **kwargs)
+    try:
+        value = original(*args, **kwargs)
+    except (RuntimeError, ValueError, IndexError) as error:
+        _tell(
+            watcher, (CriterionFailed,), watcher.criterion_failed, original.__name__, error, *args, **kwargs
+        )
+        raise
+    _tell(watcher, (Criterion,), _note_criterion, watcher, original.__name__, value, *args, **kwargs)
     return value
 
 
@@ -239,14 +260,27 @@ def _note_criterion(
     watcher: Watcher, name: str, value: Any, input: Any, target: Any, *args: Any, **kwargs: Any
 ) -> None:
     if isinstance(value, torch.Tensor) and isinstance(input, torch.Tensor):
-        watcher.criterion(name, input, target, value, kwargs.get("reduction", "mean"))
+        given = {**dict(zip(FURTHER.get(name, ()), args, strict=False)), **kwargs}
+        watcher.criterion(name, input, target, value, kwargs.get("reduction", "mean"), given)
 
 
 def _dropout(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
     given = dict(zip(("input", "p", "training"), args, strict=False)) | kwargs
     p, active = given.get("p", 0.5), given.get("training", original.__name__ != "alpha_dropout")
-    tell(watcher, (DropoutInEval,), _note_dropout, watcher, p, active, sys._getframe(CALLER))
-    return original(*args, **kwargs)
+    frame = sys._getframe(CALLER)
+    _tell(watcher, (DropoutInEval,), _note_dropout, watcher, p, active, frame)
+    value = original(*args, **kwargs)
+    if active and p > 0 and watcher.sampling and torch.is_grad_enabled():
+        _tell(watcher, (DropsEverything,), _note_dropped, watcher, p, value, frame)
+    return value
+
+
+def _note_dropped(watcher: Watcher, p: float, value: Any, frame: FrameType) -> None:
+    """Note that dropout made a tensor, and one that drops everything."""
+    calls.mark(watcher, "dropout", value, frame)
+    if p >= 1:
+        module = watcher.path_of(calls.running(watcher))
+        watcher.note(DropsEverything(**watcher.now(), module=module))
 
 
 def _note_dropout(watcher: Watcher, p: float, active: bool, caller: FrameType) -> None:
@@ -279,8 +313,9 @@ def _running_module(frame: FrameType | None) -> nn.Module | None:
 
 
 def _argmax(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
+    _tell(watcher, (Prediction,), calls.note_prediction, watcher, *args, **kwargs)
     if torch.is_grad_enabled() and watcher.sampling:
-        tell(watcher, (Argmax,), _note_argmax, watcher, *args, **kwargs)
+        _tell(watcher, (Argmax,), _note_argmax, watcher, *args, **kwargs)
     return original(*args, **kwargs)
 
 
@@ -290,7 +325,7 @@ def _note_argmax(watcher: Watcher, input: torch.Tensor, *args: Any, **kwargs: An
 
 
 def _attention(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
-    tell(
+    _tell(
         watcher, (DropoutInEval, Attention), _note_attention, watcher, sys._getframe(CALLER), *args, **kwargs
     )
     return original(*args, **kwargs)
@@ -305,6 +340,8 @@ def _note_attention(
         direct = user_code.is_users(caller.f_code.co_filename)
         facts = {"dim": query.dim(), "dropout": dropped, "direct": direct, "device": query.device.type}
         watcher.note(Attention(**watcher.now(), **facts))
+        mask = kwargs.get("attn_mask", args[2] if len(args) > 2 else None)
+        _tell(watcher, (Mask,), calls.note_attention_mask, watcher, mask, caller)
 
 
 _STEPPING: list[Any] = []  # schedulers whose step or constructor is running
@@ -321,11 +358,11 @@ def _scheduler_init(watcher: Watcher, original: Any, self: Any, *args: Any, **kw
 def _scheduler_built(watcher: Watcher, original: Any, self: Any, *args: Any, **kwargs: Any) -> None:
     _scheduler_init(watcher, original, self, *args, **kwargs)
     if not _STEPPING:
-        tell(watcher, (SchedulerStep,), watcher.scheduler_built, self)
+        _tell(watcher, (SchedulerStep,), watcher.scheduler_built, self)
 
 
 def _scheduler_step(watcher: Watcher, original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
     value = _scheduler_init(watcher, original, self, *args, **kwargs)
     if not _STEPPING:  # else called by another scheduler, or by its constructor
-        tell(watcher, (SchedulerStep,), watcher.scheduler_step, self)
+        _tell(watcher, (SchedulerStep,), watcher.scheduler_step, self)
     return value

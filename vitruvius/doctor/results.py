@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from vitruvius.checks import Finding
+from vitruvius.checks import Finding, quoted, shown_place
 from vitruvius.core import blocks, config, records
 from vitruvius.core.blocks import Block, Text
 
@@ -17,6 +17,20 @@ class Skipped(config.Strict):
 
     check: str
     why: str
+
+
+class Crash(config.Strict):
+    """The exception that ended a script, and the last line of the user's code before it."""
+
+    error: str
+    where: str
+
+    def view(self) -> Iterable[Block]:
+        """The error, and the line with a marker."""
+        place = f"{shown_place(self.where)}: " if self.where else ""
+        yield Text(text=f"{place}the script crashed: {self.error}", style="error")
+        if source := quoted(self.where, around=0):
+            yield Text(text=source, style="code")
 
 
 class Quoted(records.Record):
@@ -69,6 +83,7 @@ class Result(records.Result):
     seconds: float = 0.0
     overhead: float = 0.0  # fraction of the time that went into watching
     script_exit: int = 0
+    crash: Crash | None = None
     tables: tuple[AccumulationTable, ...] | None = None
     """Gradient accumulation of each network; None, and not in JSON, unless asked for."""
     fail_on: Annotated[Literal["error", "warning"], Field(exclude=True)] = "error"
@@ -91,38 +106,54 @@ class Result(records.Result):
         return 1 if self.failing else self.script_exit
 
     @property
+    def ending(self) -> str:
+        """How the script ended, if not well."""
+        if self.crash:
+            return f"the script crashed: {self.crash.error}"
+        return f"the script ended with exit code {self.script_exit}" if self.script_exit else ""
+
+    @property
     def verdict(self) -> str:
         """Findings and checks in one line: `2 bugs, 1 suspicion; 52 of 66 checks could be made`."""
         words = {"error": ("bug", "bugs"), "warning": ("suspicion", "suspicions"), "info": ("note", "notes")}
         counts: Counter[str] = Counter(found.severity for found in self.findings)
         said = [f"{counts[kind]} {words[kind][counts[kind] > 1]}" for kind in words if counts[kind]]
         total = len(self.checked) + len(self.skipped)
-        return f"{', '.join(said)}; {len(self.checked)} of {total} checks could be made"
+        return f"{', '.join(said) or 'no bug found'}; {len(self.checked)} of {total} checks could be made"
 
     def view(self) -> Iterable[Block]:
-        if self.script_exit:
-            yield Text(text=f"the script ended with exit code {self.script_exit}", style="error")
-        if self.findings:
-            bad = any(found.severity == "error" for found in self.findings)
-            yield Text(text=self.verdict, style="error" if bad else "warning")
+        if self.crash:
+            yield from self.crash.view()
+        elif self.script_exit:
+            yield Text(text=self.ending, style="error")
+        yield self.headline()
         for found in self.findings:
             yield from found.view()
-        yield from self.summary()
+        yield from self.remarks()
         for table in self.tables or ():
             yield from table.view()
 
-    def summary(self) -> Iterable[Block]:
-        """How many checks ran, and why others did not."""
-        count = f"{len(self.checked)} checks"
+    def headline(self) -> Text:
+        """The verdict, coloured by the worst finding."""
         if not self.checked:
             nothing = "nothing was checked: neither a backward pass nor a step was seen"
-            yield Text(text=nothing, style="warning")
-        elif not self.findings:
-            yield Text(text=f"nothing found by {count} in {self.steps} steps", style="good")
-        else:
-            yield Text(text=f"{count}, {self.steps} steps", style="note")
-        for skipped in self.skipped if self.checked else ():
-            yield Text(text=f"not checked: {skipped.check}: {skipped.why}", style="note")
+            return Text(text=nothing, style="warning")
+        severities = {found.severity for found in self.findings}
+        if "error" in severities:
+            return Text(text=self.verdict, style="error")
+        return Text(text=self.verdict, style="warning" if "warning" in severities else "good")
+
+    def remarks(self) -> Iterable[Block]:
+        """How many steps were watched, and which checks could not be made: a line for each reason."""
+        if not self.checked:
+            return
+        if self.steps:
+            yield Text(text=f"{self.steps} steps watched", style="note")
+        reasons: dict[str, list[str]] = {}
+        for skipped in self.skipped:
+            reasons.setdefault(skipped.why, []).append(skipped.check)
+        for why, names in reasons.items():
+            yield Text(text=f"not checked: {', '.join(names)}: {why}", style="note")
 
 
 class Document(records.Result):
@@ -169,4 +200,62 @@ class Watched(records.Record):
     result: Result
 
     def view(self) -> Iterable[Block]:
-        return self.result.summary()
+        return (self.result.headline(), *self.result.remarks())
+
+
+class Refused(config.Strict):
+    """A bug that is left in the script, and why."""
+
+    bug: str
+    where: str
+    why: str
+
+
+class Fixed(records.Result):
+    """What `doctor fix` has mended, as a diff, and what is left."""
+
+    script: str
+    mended: tuple[Finding, ...]
+    refused: tuple[Refused, ...]
+    """The errors that are left."""
+    diff: str
+    written: bool = False
+    first: Annotated[Result, Field(exclude=True)]
+    """The diagnosis before."""
+    result: Result
+    """The diagnosis of the mended copy."""
+    source: Annotated[str, Field(exclude=True)]
+
+    @property
+    def exit_code(self) -> int:
+        """0 if no error is left and the script ends well."""
+        return 1 if self.refused else self.result.script_exit
+
+    @property
+    def verdict(self) -> str:
+        """What was mended and what is left, in one line."""
+        if not self.first.checked:
+            return "nothing was checked: neither a backward pass nor a step was seen; nothing was changed"
+        if not self.mended:
+            found = f"{len(self.refused)} proven, none can be mended" if self.refused else "no bug to mend"
+            return f"{found}; nothing was changed"
+        names = ", ".join(f"{found.bug} (line {found.where.rpartition(':')[2]})" for found in self.mended)
+        place = f"written to {self.script}" if self.written else "tried on a copy; --write changes the script"
+        return f"mended and run again: {names}; {len(self.refused)} left; {place}"
+
+    def view(self) -> Iterable[Block]:
+        bad = self.refused or not self.mended
+        yield Text(text=self.verdict, style="good" if not bad else "error" if self.refused else "plain")
+        if self.diff:
+            yield Text(text=self.diff, style="code")
+        for note in dict.fromkeys(found.patch.note for found in self.mended if found.patch):
+            if note:
+                yield Text(text=note, style="note")
+        for left in self.refused:
+            yield Text(text=f"{shown_place(left.where)}: {left.bug}: {left.why}", style="error")
+        if self.result.checked:
+            yield Text(
+                text=f"{'after that' if self.mended else 'the script'}: {self.result.verdict}", style="note"
+            )
+        if self.result.ending:
+            yield Text(text=self.result.ending, style="error")

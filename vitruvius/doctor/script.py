@@ -9,15 +9,16 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from importlib.machinery import PathFinder
-from importlib.util import find_spec
+from importlib.util import decode_source, find_spec
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
 from vitruvius.core.errors import UserError, reason
 from vitruvius.doctor import children
 from vitruvius.doctor.diagnose import watch
-from vitruvius.doctor.results import Result
+from vitruvius.doctor.results import Crash, Result
+from vitruvius.doctor.user_code import is_users
 
 
 def run_script(
@@ -27,22 +28,25 @@ def run_script(
     to_stderr: bool = False,
     table: bool = False,
     module: bool = False,
+    source: bytes | None = None,
 ) -> Result:
     """Run a script as `python script arguments` (`python -m` for a module) does, and watch it.
 
-    Its error is shown, not raised. Processes that it starts by `multiprocessing` are watched too.
+    Its error is shown, not raised. Processes that it starts by `multiprocessing` are watched too. With
+    `source`, this program runs instead of what the script's file holds, as if it lay there.
     """
-    exit_code, start = 0, _module(script) if module else _script(Path(script))
+    exit_code, crash = 0, None
+    start = _module(script) if module else _script(Path(script), source)
     with (
         _as_main(script if module else Path(script), arguments) as main,
         stdout_to_stderr() if to_stderr else nullcontext(),
         tempfile.TemporaryDirectory(prefix="vitruvius-doctor-") as folder,
     ):
         with children.watched(folder, steps), watch(steps, table) as report:
-            exit_code = _exit_code(lambda: start(main))
+            exit_code, crash = _ended(lambda: start(main))
         sys.stdout.flush()
         result = children.merged(report.result, children.results(folder))
-    return result.model_copy(update={"script_exit": exit_code})
+    return result.model_copy(update={"script_exit": exit_code, "crash": crash})
 
 
 @contextmanager
@@ -60,9 +64,17 @@ def stdout_to_stderr() -> Iterator[None]:
         os.close(kept)
 
 
-def _script(path: Path) -> Callable[[ModuleType], Any]:
-    code = _compile(path)
-    return lambda main: exec(code, main.__dict__)
+def _script(path: Path, source: bytes | None) -> Callable[[ModuleType], Any]:
+    code = compiled(path, source)
+
+    def start(main: ModuleType) -> None:
+        if source is not None:
+            lines = decode_source(source).splitlines(keepends=True)
+            # Without a time of change it is not compared with the file.
+            linecache.cache[str(path)] = (len(source), None, lines, str(path))
+        exec(code, main.__dict__)
+
+    return start
 
 
 def _module(name: str) -> Callable[[ModuleType], Any]:
@@ -77,9 +89,10 @@ def _module(name: str) -> Callable[[ModuleType], Any]:
     return lambda main: runpy.run_module(name, run_name="__main__", alter_sys=True)
 
 
-def _compile(path: Path) -> CodeType:
+def compiled(path: Path, source: bytes | None = None) -> CodeType:
+    """The program of a script; a file that cannot be read or compiled is refused."""
     try:
-        source = path.read_bytes()
+        source = path.read_bytes() if source is None else source
     except OSError as error:
         raise UserError(f"{path}: {reason(error)}") from error
     try:
@@ -89,22 +102,32 @@ def _compile(path: Path) -> CodeType:
         raise UserError(f"{path}{line}: syntax error: {getattr(error, 'msg', error)}") from error
 
 
-def _exit_code(call: Callable[[], Any]) -> int:
-    """The exit code of python; a traceback begins where the user's code does."""
+def _ended(call: Callable[[], Any]) -> tuple[int, Crash | None]:
+    """The exit code of python, and the error that ended the script; tracebacks begin where its code does."""
     try:
         call()
     except SystemExit as end:
         if end.code is None or isinstance(end.code, int):
-            return end.code or 0
+            return end.code or 0, None
         print(end.code, file=sys.stderr)
-        return 1
+        return 1, None
     except Exception as error:
         frames = error.__traceback__
         while frames is not None and _is_ours(frames.tb_frame.f_code.co_filename):
             frames = frames.tb_next
         traceback.print_exception(type(error), error, frames)
-        return 1
-    return 0
+        return 1, Crash(error=_first_line(error), where=_last_users_line(frames))
+    return 0, None
+
+
+def _first_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".partition("\n")[0].removesuffix(": ")[:300]
+
+
+def _last_users_line(frames: TracebackType | None) -> str:
+    """`file:line` of the innermost frame of the user's own code in a traceback."""
+    places = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(frames)]
+    return next((f"{file}:{line}" for file, line in reversed(places) if is_users(file)), "")
 
 
 def _is_ours(file: str) -> bool:

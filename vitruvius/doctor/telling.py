@@ -1,17 +1,19 @@
-"""Tell the watcher what torch does; an error in there is the watcher's, never the script's."""
+"""Reports from hooks to the watcher, which never fail into the user's script."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch._C._functorch import peek_interpreter_stack
 from torch.jit._trace import is_tracing
 
 from vitruvius.checks import Event
-from vitruvius.doctor.watcher import Watcher
+
+if TYPE_CHECKING:
+    from vitruvius.doctor.watcher import Watcher
 
 
 def tell(
-    watcher: Watcher, kinds: Iterable[type[Event]], report: Callable[..., Any], *args: Any, **kw: Any
+    watcher: "Watcher", kinds: Iterable[type[Event]], report: Callable[..., Any], *args: Any, **kw: Any
 ) -> Any:
     """Report to the watcher. An error in there is the watcher's: events of these kinds are then unknown."""
     if watcher.busy or is_tracing():  # type: ignore[no-untyped-call]

@@ -47,6 +47,11 @@ def is_users(file: str) -> bool:
     return file in _WATCHED or not library
 
 
+def is_plain(frame: FrameType) -> bool:
+    """Whether a frame runs the user's own code, not that of a framework."""
+    return is_users(frame.f_code.co_filename) and not _is_frameworks(frame)
+
+
 def user_frame() -> FrameType | None:
     """The innermost frame of the user's code."""
     frame: FrameType | None = sys._getframe(1)

@@ -3,7 +3,7 @@
 import math
 import time
 import weakref
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,10 +19,12 @@ from torch.optim import Optimizer
 
 from vitruvius import checks
 from vitruvius.checks import Event, Trace, Waiting, first_tensor, input_name
-from vitruvius.doctor import autograd_graph, user_code
+from vitruvius.doctor import autograd_graph, criterion_facts, targets, user_code
 from vitruvius.doctor.evaluating import Evaluations
 from vitruvius.doctor.graphs_kept import KeptGraphs, is_recorded, nodes_below
+from vitruvius.doctor.hazards import Hazard, Hazards, Source
 from vitruvius.doctor.loading import Loaders
+from vitruvius.doctor.masks import hides_tokens, is_emptied
 from vitruvius.doctor.networks import Networks
 from vitruvius.doctor.optimiser_state import OptimiserState
 from vitruvius.doctor.rows import Rows, hash_rows, shifted_axis
@@ -68,8 +70,22 @@ class RunningModules:
     eval: nn.Module | None = None  # the first modal layer in eval mode
     batch_norm: nn.Module | None = None  # the first BatchNorm in training mode
     first_input: Any = None  # as in `Forward`, or UNKNOWN
-    compared: list[tuple[str, Tensor]] = field(default_factory=list)
-    """Losses computed inside the pass: name and target wait for the inputs, which are known at its end."""
+    frozen_norm: nn.Module | None = None  # the first BatchNorm in training mode with frozen weights
+    compared: list["Compared"] = field(default_factory=list)
+    """Losses computed inside the pass: they wait for the inputs, which are known at its end."""
+    masks: list[tuple[str, str, weakref.ref[nn.Module] | None, Tensor]] = field(default_factory=list)
+    """Masks (B, T) of attention, True where hidden, which wait for the tokens: argument, line, module."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Targets that a loss function was given."""
+
+    name: str
+    target: Tensor
+    where: str
+    ignored: int  # the label that does not count
+    counts: bool  # the mean over all targets is taken, none is weighted or masked
 
 
 class Watcher:
@@ -86,7 +102,7 @@ class Watcher:
         self.numbers: dict[str, list[Any]] = {}  # reads, steps, last step, seconds and device, by line
         self.criterion_value: float | None = None  # of the last criterion
         self.states: weakref.WeakKeyDictionary[Optimizer, OptimiserState] = weakref.WeakKeyDictionary()
-        self.stack: list[int] = []  # modules that are running inside one another
+        self.stack: list[nn.Module] = []  # modules that are running inside one another
         self.optimisers = 0  # how many were built
         self.backwards = 0  # backward passes so far
         self.busy = False  # the watcher itself is computing: hooks stay silent
@@ -94,6 +110,13 @@ class Watcher:
         self.pending: dict[str, Any] = {}  # the facts of the step that is being made
         self.graphs_read: Counter[str] = Counter()
         self.has_non_finite = False
+        self.hazards = Hazards()
+        self.has_source = False  # the operation that made NaN is known
+        self.half = False  # float16 is used
+        self.scores: tuple[int, ...] = ()  # shape of the predictions that the last criterion was given
+        self.changes: deque[tuple[str, str, tuple[int, ...], int]] = deque(maxlen=64)
+        """Changes in place: line, operation, shape, and version of the tensor afterwards."""
+        self.known_masks: set[tuple[Any, ...]] = set()
         self.comparable = True
         """Rows are points with one class each, so that nearest neighbours can be compared."""
         self.one_label = True  # no forward pass was compared with two different sets of labels
@@ -145,12 +168,12 @@ class Watcher:
         """A module is about to run."""
         if not self.stack:
             self.running = RunningModules(_is_network(module))
-        self.stack.append(id(module))
+        self.stack.append(module)
 
     def fails(self, module: nn.Module) -> None:
         """A module has raised an error, as a checkpointed one does when enough is recomputed."""
-        if id(module) in self.stack:
-            while self.stack.pop() != id(module):
+        if any(running is module for running in self.stack):
+            while self.stack.pop() is not module:
                 pass
 
     def leaves(self, module: nn.Module, args: Any, kwargs: Any) -> None:
@@ -171,8 +194,8 @@ class Watcher:
         with self.looking():
             if _is_network(module):
                 self._network_ran(module, args, kwargs, grad)
-            for name, target in compared:
-                self._pair(name, target)
+            for found in compared:
+                self._pair(found)
         self.running.compared = []
 
     def _note_mode(self, module: nn.Module) -> None:
@@ -184,6 +207,13 @@ class Watcher:
             return
         running = self.running
         if module.training:
+            frozen = (
+                isinstance(module, _BatchNorm)
+                and module.weight is not None
+                and not module.weight.requires_grad
+            )
+            if frozen and torch.is_grad_enabled():
+                running.frozen_norm = running.frozen_norm or module
             running.training = running.training or module
             running.batch_norm = running.batch_norm or (module if isinstance(module, _BatchNorm) else None)
         else:
@@ -228,8 +258,13 @@ class Watcher:
             batch_norm=path(running.batch_norm),
             updates_statistics=recomputes,
             first_input=None if x is not None and x.requires_grad else running.first_input,
+            frozen_norm=path(running.frozen_norm),
+            dtypes=(_type_of(x), _type_of(next(model.parameters(), None))),
         )
         self._look_at_inputs(network, x if len(args) + len(kwargs) == 1 else None, grad)
+        self.half = self.half or (x is not None and x.dtype == torch.float16)
+        if running.masks:
+            self.find_out("Mask", partial(self._judge_masks, (*args, *kwargs.values())))
         derived = x is not None and x.requires_grad
         # Detached: what a network was given must not keep the graph of an earlier one alive.
         x = None if x is None else x.detach()
@@ -248,8 +283,45 @@ class Watcher:
                 key = (user_code.where(), self.networks.keys.of(model), model.training)
                 self.graphs.network_ran(key, given, output, self.trace.steps, self.backwards)
 
-    def criterion(self, name: str, scores: Tensor, target: Any, value: Tensor, reduction: str) -> None:
+    def path_of(self, module: "weakref.ref[nn.Module] | None") -> str:
+        """The path of a module in its network, also while that runs for the first time."""
+        found = module() if module else None
+        outer = self.stack[0] if self.stack else None
+        if found is not None and outer is not None:
+            inside = (path for path, inner in outer.named_modules() if inner is found)
+            return next(inside, "") or type(found).__name__
+        return self.networks.path(found)
+
+    def note_mask(self, argument: str, where: str, module: Any, **facts: bool) -> None:
+        """Note a mask that looks inverted, once for each line."""
+        if any(facts.values()) and (argument, where, *facts) not in self.known_masks:
+            self.known_masks.add((argument, where, *facts))
+            path = self.path_of(module)
+            self.note(checks.Mask(**self.now(where), argument=argument, module=path, **facts))
+
+    def _judge_masks(self, inputs: tuple[Any, ...]) -> None:
+        """Compare what masks hide with the tokens that the network was given."""
+        tokens = [x for x in inputs if isinstance(x, Tensor) and x.dim() in (2, 3) and x.dtype != torch.bool]
+        for argument, where, module, hidden in self.running.masks:
+            facts = {
+                "hides_tokens": any(hides_tokens(hidden, x) for x in tokens),
+                "emptied": is_emptied(hidden),
+            }
+            self.note_mask(argument, where, module, **facts)
+
+    def criterion(
+        self,
+        name: str,
+        scores: Tensor,
+        target: Any,
+        value: Tensor,
+        reduction: str,
+        given: dict[str, Any] | None = None,
+    ) -> None:
         """A loss function of torch.nn.functional returned a value."""
+        given = given or {}
+        self.scores = tuple(scores.shape)
+        self.half = self.half or scores.dtype == torch.float16
         inside = bool(self.stack) and self.running.inside_network
         grad = torch.is_grad_enabled() if inside else self.last.grad
         with self.looking():
@@ -261,7 +333,14 @@ class Watcher:
                     why = self.trace.unknown["Criterion.probabilities"]
                     self.trace.unknown.setdefault("Criterion.log_probabilities", why)
             ones, logarithms = (sums, sums) if sums is UNKNOWN else sums or (None, None)
-            is_tensor = isinstance(target, Tensor)
+            is_tensor, ignored = isinstance(target, Tensor), int(given.get("ignore_index", -100))
+            details = None
+            number = self.find_out("Criterion.value", partial(_number, value))
+            if classifies and is_tensor and isinstance(number, float) and math.isnan(number):
+                self._note_nothing_counted(name, target, value, ignored)
+            if self.sampling:
+                find = partial(criterion_facts.details, name, scores, target, given, self.networks.path)
+                details = self.find_out("Criterion.details", find)
             self.note_known(
                 checks.Criterion,
                 **self.now(),
@@ -272,18 +351,88 @@ class Watcher:
                 classes=scores.shape[1] if scores.dim() >= 2 else 1,
                 target=tuple(target.shape) if is_tensor else None,
                 labels=self.find_out("Criterion.labels", partial(_labels, name, target)),
-                value=self.find_out("Criterion.value", partial(_number, value)),
+                value=number,
                 probabilities=ones,
                 log_probabilities=logarithms,
+                details=details,
             )
-            self.criterion_value = self.find_out("Criterion.value", partial(_number, value))
-            if is_tensor and inside:
-                self.running.compared.append((name, target.detach()))
-            elif is_tensor:
-                self._pair(name, target.detach())
+            self.criterion_value = number
+            if not is_tensor:
+                return
+            counts = grad and classifies and reduction in ("mean", "sum") and given.get("weight") is None
+            compared = Compared(name, target.detach(), user_code.where(), ignored, counts)
+            if inside:
+                self.running.compared.append(compared)
+            else:
+                self._pair(compared)
 
-    def _pair(self, name: str, target: Tensor) -> None:
+    def _note_nothing_counted(self, name: str, target: Tensor, value: Tensor, ignored: int) -> None:
+        """The mean over targets that are all ignored is 0 / 0."""
+        if not target.is_floating_point() and bool((target == ignored).all()):
+            hazard = Hazard(f"{name} of ignored targets", user_code.where(), None, (), value.detach())
+            self.hazards.found.append(Source(hazard, target.numel(), f"of {target.numel()} targets ignored"))
+
+    def criterion_failed(
+        self, name: str, error: Exception, scores: Any, target: Any, *args: Any, **kw: Any
+    ) -> None:
+        """A loss function has raised an error."""
+        if not isinstance(scores, Tensor) or not isinstance(target, Tensor):
+            return
+        with self.looking():
+            labels = (float(target.min()), float(target.max())) if target.numel() else None
+            whole = not target.is_floating_point() or bool((target == target.round()).all())
+            facts = {"name": name, "error": str(error).partition("\n")[0], "labels": labels, "whole": whole}
+            shapes = {"scores": tuple(scores.shape), "target": tuple(target.shape)}
+            self.note(checks.CriterionFailed(**self.now(), **facts, **shapes))
+
+    def backward_failed(self, error: Exception) -> None:
+        """A backward pass has raised an error: find the change in place that it complains of."""
+        text = str(error)
+        if "modified by an inplace operation" not in text:
+            return
+        fits = [change for change in self.changes if f"{list(change[2])}]" in text]
+        versions = [change for change in fits if f"is at version {change[3]};" in text]
+        where, operation, _, _ = next(reversed(versions or fits), ("", "", (), 0))
+        error_text = text.partition(". Hint")[0]
+        self.note(checks.InplaceChange(**self.now(where), operation=operation, error=error_text))
+
+    def batch_norm_failed(self, module: nn.Module, args: Any) -> None:
+        """A BatchNorm has raised an error: it may have got one value per channel."""
+        x = first_tensor(args)
+        if not isinstance(module, _BatchNorm) or not module.training or x is None or x.dim() < 2:
+            return
+        if x.numel() == x.shape[1]:
+            path = self.path_of(weakref.ref(module))
+            self.note(checks.BatchNormFailed(**self.now(), module=path, shape=tuple(x.shape)))
+
+    def _judge_targets(self, compared: Compared) -> None:
+        """Note how far targets are shifted against the inputs, and whether padding is among them."""
+        known = dict.fromkeys((self.last.x, *self.last.args))
+        inputs = [x for x in known if isinstance(x, Tensor)]
+        y = targets.grid(compared.target, inputs)
+        if y is None or not self.last.grad or compared.name not in ("cross_entropy", "nll_loss"):
+            return
+        padding = targets.padding(y, compared.ignored) if compared.counts else None
+        if padding is None and compared.counts:  # time may come first
+            padding = targets.padding(y.T, compared.ignored)
+        shift = targets.shift(y, inputs)
+        if padding is None and shift is None:
+            return
+        facts: dict[str, Any] = {}
+        if padding is not None:
+            layers = self.last.model.modules() if self.last.model is not None else ()
+            fills = [layer.padding_idx for layer in layers if isinstance(layer, nn.Embedding)]
+            facts = {"padding": padding.value, "padded": padding.fraction, "is_sorted": padding.is_sorted}
+            hidden = [(mask, x) for *_, mask in self.running.masks for x in inputs if x.shape == mask.shape]
+            told = any(torch.equal(mask, x == padding.value) for mask, x in hidden)
+            facts["declared"] = padding.value in fills or told
+        self.note(checks.Targets(**self.now(compared.where), shift=shift, **facts))
+
+    def _pair(self, compared: Compared) -> None:
         """Pair labels with the inputs of the forward pass whose output they were compared with."""
+        name, target = compared.name, compared.target
+        if self.sampling:
+            self.find_out("Targets", partial(self._judge_targets, compared))
         self.find_out("relabelled", partial(self._keep_labels, name, target))
         self.find_out("EvaluationInputs", partial(self._compare, target))
         example, x = self.networks.examples.get(self.last.network), self.last.x
@@ -335,6 +484,8 @@ class Watcher:
                     self.has_non_finite = True
                     origin = autograd_graph.first_non_finite(self.last.model, self.last.args)
                     self.note(checks.NonFinite(**self.now(where), origin=origin))
+                    self.hazards.alarmed = True
+                self._blame(self.hazards.of_value, False)
             graph = self.find_out("Backward.graph", partial(self._read_graph, loss, where))
             self._look_after(loss, where)
             self.rows.add_trained(self.last.rows)
@@ -360,7 +511,7 @@ class Watcher:
             if event is not None:
                 self.note(event)
 
-    def backward_failed(self, error: Exception) -> None:
+    def note_carried_state(self, error: Exception) -> None:
         """A backward pass has raised an error: note a state that the network keeps with its graph."""
         with self.looking():
             facts = self.graphs.backward_failed(error, self.last.model, self.last.network)
@@ -377,6 +528,15 @@ class Watcher:
             self.networks.add_parameter(leaf).reached = True
         return graph
 
+    def _blame(self, find: Callable[[], Source | None], backward: bool) -> None:
+        """Note the operation that made NaN or infinity, once."""
+        source = None if self.has_source else self.find_out("NanSource", find)
+        if isinstance(source, Source):
+            self.has_source, hazard = True, source.hazard
+            facts = {"operation": hazard.operation.strip("_"), "count": source.count, "what": source.what}
+            path = self.path_of(hazard.module)
+            self.note(checks.NanSource(**self.now(hazard.where), **facts, module=path, backward=backward))
+
     def after_backward(self, event: checks.Backward) -> None:
         """A backward pass has ended."""
         with self.looking():
@@ -388,12 +548,16 @@ class Watcher:
                     state.norm = state.gradient_norm()
                     self.scaling.reached(state.key)
             self.scaling.factor = 1.0
+                    if not math.isfinite(state.norm) and not self.has_non_finite:
+                        self._blame(self.hazards.of_gradient, True)
+            self.hazards.clear()
             # A step inside the backward pass may have cleared the gradients already.
             is_sampled = event.is_leaf is not None  # as its graph, which may be unknown
             if is_sampled and self.trace.events[-1] is event:
                 found = self.networks.gradients().items()
                 rms = {key: float(gradient.norm()) / gradient.numel() ** 0.5 for key, gradient in found}
-                self.note(checks.Gradients(**self.now(event.where), rms=rms))
+                zeros = {key: float((g == 0).float().mean()) for key, g in found} if self.half else {}
+                self.note(checks.Gradients(**self.now(event.where), rms=rms, zeros=zeros))
 
     def _waiting(self, event: checks.Backward) -> Waiting:
         known = isinstance(self.criterion_value, float) and self.criterion_value
@@ -578,6 +742,10 @@ def _labels(name: str, target: Any) -> tuple[float, float, int] | None:
     if name in ("cross_entropy", "nll_loss") and not target.is_floating_point():
         return int(target.min()), int(target.max()), target.numel()
     return None
+
+
+def _type_of(tensor: Tensor | None) -> str:
+    return "" if tensor is None else str(tensor.dtype).removeprefix("torch.")
 
 
 def _detached(value: Any) -> Any:

@@ -7,17 +7,21 @@ from vitruvius.exporting.source import Source
 USE = {
     "onnx": """import numpy, onnxruntime
 session = onnxruntime.InferenceSession("model.onnx")
-image = (pixels / 255 - mean) / std  # float32, (images, {channels}, {side}, {side})
+mean, std = (numpy.reshape(part, (-1, 1, 1)) for part in ({mean}, {std}))
+image = {image}  # pixels: (images, {channels}, {side}, {side})
 logits = session.run(None, {{"image": image.astype(numpy.float32)}})[0]""",
     "torch": """import torch
 net = torch.export.load("model.pt2").module()
-logits = net((pixels / 255 - mean) / std)  # float32, (images, {channels}, {side}, {side})""",
-    "transformers": """from transformers import ViTForImageClassification
+mean, std = (torch.tensor(part).view(-1, 1, 1) for part in ({mean}, {std}))
+logits = net({image})  # pixels: float32, (images, {channels}, {side}, {side})""",
+    "transformers": """from transformers import AutoImageProcessor, ViTForImageClassification
 net = ViTForImageClassification.from_pretrained(".").eval()
-logits = net((pixels / 255 - mean) / std).logits  # (images, {channels}, {side}, {side})""",
+processor = AutoImageProcessor.from_pretrained(".")
+logits = net(**processor(pictures, return_tensors="pt")).logits  # pictures: a list of PIL images""",
     "timm": """import timm
 net = timm.create_model("local-dir:.", pretrained=True).eval()
-logits = net((pixels / 255 - mean) / std)  # (images, {channels}, {side}, {side})""",
+transform = timm.data.create_transform(**timm.data.resolve_model_data_config(net))
+logits = net(transform(picture)[None])  # picture: a PIL image""",
     "safetensors": """from vitruvius import Arch, ViT
 from vitruvius.core import files
 from vitruvius.nn import layouts
@@ -26,17 +30,42 @@ layouts.fill(net, layouts.read("model.safetensors"))""",
 }
 """How a program uses the written files."""
 
+TENSORS = {
+    "transformers": """from transformers import ViTForImageClassification
+net = ViTForImageClassification.from_pretrained(".").eval()
+logits = net(numbers).logits  # (samples, {channels}, {side}, {side})""",
+    "timm": """import timm
+net = timm.create_model("local-dir:.", pretrained=True).eval()
+logits = net(numbers)  # (samples, {channels}, {side}, {side})""",
+}
+"""The same for samples that are no pictures, but numbers as they are."""
+
 FITS = {"crop": "cropping the centre", "pad": "black bars", "squash": "stretching"}
+
+
+DIFFERENT = {
+    ("transformers", "pad"): "transformers' image processor stretches pictures instead: pad them before it",
+    ("timm", "pad"): "timm's transform fills the bars with the mean colour, not with black",
+}
+"""Where a library's own preparation of pictures is not the one of the training, by format and fit."""
+
+
+def difference(settings: ExportSettings, source: Source) -> str:
+    """Return how the preparation of pictures by a library differs from the run's; empty if it does not."""
+    return DIFFERENT.get((settings.format, source.data.fit), "")
 
 
 def card(source: Source, settings: ExportSettings, found: Verification) -> str:
     """Return the model card in Markdown; the first lines are those that a model hub reads."""
     arch = source.net.arch
-    use = USE[settings.format].format(channels=arch.channels, side=arch.image)
     head = "library_name: {}\npipeline_tag: image-classification\n".format(
         {"safetensors": "vitruvius", "torch": "pytorch"}.get(settings.format, settings.format)
     )
     mean, std = ([round(value, 4) for value in part] for part in (source.mean, source.std))
+    numbers = {"mean": mean, "std": std, "channels": arch.channels, "side": arch.image}
+    numbers |= {"image": "(pixels / 255 - mean) / std" if source.data.mean else "(pixels - mean) / std"}
+    use = (USE if source.data.mean else USE | TENSORS)[settings.format].format(**numbers)
+    other = difference(settings, source)
     lines = [
         f"---\n{head}---",
         f"# A Vision Transformer for {len(source.data.classes)} classes of {source.data.name}",
@@ -48,7 +77,8 @@ def card(source: Source, settings: ExportSettings, found: Verification) -> str:
         ),
         (
             f"Input: {arch.channels} x {arch.image} x {arch.image}, {source.scale}, minus mean {mean}, "
-            f"divided by {std}, per channel. Pictures become squares by {FITS[source.data.fit]}."
+            f"divided by {std}, per channel. Pictures become squares by {FITS[source.data.fit]}"
+            f"{f'; {other}' if other else ''}."
         ),
         f"Classes: {', '.join(source.classes)}.",
         f"```python\n{use}\n```",

@@ -53,7 +53,11 @@ def trace(trained: ViT, settings: ExportSettings) -> torch.export.ExportedProgra
 
 def inexportable(settings: ExportSettings, kernel: str, error: Exception) -> UserError:
     """Make the error for a network that torch cannot convert, with the first line of torch's reason."""
-    reason = re.sub(r"\x1b\[[0-9;]*m", "", str(error).strip() or type(error).__name__).splitlines()[0]
+    cause: BaseException = error
+    while cause.__cause__ is not None:  # the outer ones say where to report it
+        cause = cause.__cause__
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(cause).strip() or type(cause).__name__)
+    reason = re.sub(r"\s*(Next steps|Tried overloads):?$", "", text.splitlines()[0]).rstrip(" .:")
     cure = "" if settings.fixed_batch else "; a fixed --batch may be possible"
     return UserError(
         f"--format {settings.format}: torch cannot convert a network with the kernel {kernel}: {reason}{cure}"

@@ -24,10 +24,12 @@ def write(folder: Path, source: Source, settings: ExportSettings) -> None:
     if settings.format == "transformers":
         config = public_configs.transformers_config(arch, classes, settings.precision)
         files.write_json(folder / "config.json", config)
-        processor = public_configs.transformers_preprocessor(arch, mean, std, bool(source.data.mean))
+        scaled, fit = bool(source.data.mean), source.data.fit
+        processor = public_configs.transformers_preprocessor(arch, mean, std, scaled, fit)
         files.write_json(folder / "preprocessor_config.json", processor)
     elif settings.format == "timm":
-        files.write_json(folder / "config.json", public_configs.timm_config(arch, classes, mean, std))
+        config = public_configs.timm_config(arch, classes, mean, std, source.data.fit)
+        files.write_json(folder / "config.json", config)
     else:
         about = {"arch": arch.model_dump(mode="json"), "classes": list(classes), "mean": mean, "std": std}
         about |= {"data": source.data.name, "fit": source.data.fit}

@@ -77,7 +77,9 @@ def write(source: Source, settings: ExportSettings, out: Path) -> Generator[Prog
         manifest |= {"verification": found.model_dump(mode="json"), "failures": list(failures)}
         files.write_json(part / "manifest.json", manifest)
         sizes = {name: (part / name).stat().st_size for name in hashes}
-    notes = (*source.notes, DROPOUT) if settings.format == "transformers" and arch.dropout else source.notes
+    other = card.difference(settings, source)
+    notes = (*source.notes, *((other,) if other else ()))
+    notes = (*notes, DROPOUT) if settings.format == "transformers" and arch.dropout else notes
     return Result(
         model=str(source.folder),
         format=settings.format,

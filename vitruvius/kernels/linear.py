@@ -47,4 +47,4 @@ def features(x: Tensor) -> Tensor:
     Not computed as that sum, which is 0 in float32 below x = -17; clamped, so that no product underflows.
     """
     least = 0.45 * math.log(torch.finfo(x.dtype).tiny)
-    return torch.where(x > 0, x + 1, x.clamp(least, 0).exp())
+    return torch.where(x > 0, x + 1, x.clamp(least, 0.0).exp())

@@ -71,7 +71,7 @@ class Question(lessons.Question):
 
 
 def solve(question: Question) -> Iterator[Step | Answer]:
-    """Scores, softmax and weighted sum of each query that is asked for; the last one stands on the board."""
+    """Scores, softmax and weighted sum of every query that is asked for."""
     asked, dim = question.asked, question.sizes["D"]
     products = [[_dot(question.queries[i], key) for key in question.keys] for i in asked]
     scores = [[product / root(dim) for product in row] for row in products] if question.scaled else products
@@ -79,25 +79,30 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     weights = [_softmax(*pair) for pair in zip(scores, seen, strict=True)]
     outputs = [[_dot(row, column) for column in zip(*question.values, strict=True)] for row in weights]
     forms = [_form(row, see, dim if question.scaled else 1) for row, see in zip(products, seen, strict=True)]
-    board = Board(q=asked[-1] + 1, dim=dim, products=products[-1], scores=scores[-1], weights=weights[-1])
-    yield _product_step(board, question)
+    found = {"products": products, "scores": scores, "weights": weights, "output": outputs}
+    board = Board({name: question.shaped(rows) for name, rows in found.items()}, dim=dim)
+    board |= {"first": products[0][0], "score": scores[0][0], "entries": [row[0] for row in question.values]}
+    yield _product_step(board, question, products)
     if question.scaled:
         yield board.step(
             "Divide by the square root of the keys' length <dim>, so that long vectors do not make large "
-            "scores: the first product <products[0]:.6g> becomes the score <scores[0]:.6g>.",
+            "scores: the first product <first:.6g> becomes the score <score:.6g>.",
             r"\frac{1}{\sqrt{<dim>}} <products> = <scores>",
-            question.shaped(scores),
         )
-    yield _weight_step(board, question, seen[-1], weights)
-    board |= {"output": outputs[-1], "sum": sum(outputs[-1]), "form": sympy.latex(forms[-1])}
-    board["entries"] = [value[0] for value in question.values]
-    yield board.step(
-        "The output is the mixture of the values with these weights: its first entry <output[0]> is a "
-        "weighted mean of <entries>. It is not itself a row of weights: its entries sum to <sum>.",
-        "a_{<q>} = <form> = <output:column>",
+    yield _weight_step(board, question, seen, weights)
+    board |= {"mixed": outputs[0][0], "sum": sum(outputs[0])}
+    board["lines"] = r" \\ ".join(
+        rf"a_{{{i + 1}}} &= {sympy.latex(form)} = {latex([[entry] for entry in output])}"
+        for i, form, output in zip(asked, forms, outputs, strict=True)
     )
-    found = {"scores": scores, "weights": weights, "output": outputs, "form": [str(form) for form in forms]}
-    yield Answer(fields={name: question.shaped(rows) for name, rows in found.items()})
+    yield board.step(
+        "The output is the mixture of the values with these weights: its first entry <mixed> is a weighted "
+        "mean of <entries>. It is not itself a row of weights: its entries sum to <sum>.",
+        r"\begin{aligned} <lines> \end{aligned}",
+        "output",
+    )
+    board["form"] = question.shaped([str(form) for form in forms])
+    yield Answer(fields=board.pick("scores weights output form"))
 
 
 def prove(question: Question, answer: Answer) -> Iterator[Proof]:
@@ -166,31 +171,38 @@ def draw(random: Random) -> dict[str, Any]:
     return given | {"values": whole(random, 0, 5, 3, 3), "step": random.randint(1, 3)}
 
 
-def _product_step(board: Board, question: Question) -> Step:
-    query, products, number = question.queries[board["q"] - 1], board["products"], board["q"]
-    lines = [
-        rf"k_{{{j}}}^T q_{{{number}}} &= {_terms(key, query)} = {latex(product)}"
-        for j, (key, product) in enumerate(zip(question.keys, products, strict=True), 1)
-    ]
-    board |= {"best": products.index(max(products)) + 1, "most": max(products), "lines": r" \\ ".join(lines)}
+def _product_step(board: Board, question: Question, products: list[list[Fraction]]) -> Step:
+    lines, best = [], []
+    for i, row in zip(question.asked, products, strict=True):
+        for j, (key, product) in enumerate(zip(question.keys, row, strict=True), 1):
+            terms = _terms(key, question.queries[i])
+            lines.append(rf"k_{{{j}}}^T q_{{{i + 1}}} &= {terms} = {latex(product)}")
+        best.append(f"query {i + 1} agrees most with key {row.index(max(row)) + 1}, {max(row)}")
+    board |= {"best": "; ".join(best), "lines": r" \\ ".join(lines)}
     return board.step(
-        "The product of query <q> with each key says how much the two agree; key <best> agrees most, with "
-        "<most>.",
+        "The product of a query with each key says how much the two agree: <best>.",
         r"\begin{aligned} <lines> \end{aligned}",
         "products",
     )
 
 
-def _weight_step(board: Board, question: Question, seen: list[bool], weights: list[list[float]]) -> Step:
-    board["shown"] = [score if see else r"-\infty" for score, see in zip(board["scores"], seen, strict=True)]
-    board |= {"hidden": seen.count(False), "largest": max(weights[-1]), "total": sum(weights[-1])}
+def _weight_step(
+    board: Board, question: Question, seen: list[list[bool]], weights: list[list[float]]
+) -> Step:
+    scores = board["scores"] if question.step is None else [board["scores"]]
+    shown = [
+        [score if see else r"-\infty" for score, see in zip(*rows, strict=True)]
+        for rows in zip(scores, seen, strict=True)
+    ]
+    board |= {"shown": question.shaped(shown), "hidden": sum(row.count(False) for row in seen)}
+    board |= {"largest": max(map(max, weights)), "total": sum(weights[0])}
     masked = "<hidden> hidden scores are first set to minus infinity, whose exponential is 0. "
     return board.step(
         (masked if board["hidden"] else "")
-        + "Softmax turns scores into weights that sum to <total>: exponentials, divided by their sum. The "
-        "largest weight is <largest>.",
+        + "Softmax turns the scores of a query into weights that sum to <total>: exponentials, divided by "
+        "their sum, each row on its own. The largest weight is <largest>.",
         r"\operatorname{softmax} <shown> = <weights>",
-        question.shaped(weights),
+        "weights",
         heatmap("Attention weights", weights, [f"q{i + 1}" for i in question.asked], "k"),
     )
 

@@ -16,9 +16,10 @@ from pydantic import Field
 from scipy.optimize import brentq
 
 from vitruvius import kernels, lessons
+from vitruvius.core.blocks import Graph
 from vitruvius.lessons import Answer, Attempt, Board, Matrix, Proof, Step, exact
 from vitruvius.lessons._draws import whole
-from vitruvius.lessons._figures import heatmap
+from vitruvius.lessons._figures import circle, heatmap, numbered
 from vitruvius.lessons._proofs import agree
 from vitruvius.lessons._tensors import Array, arrays, attend, tensors, weights
 
@@ -28,6 +29,9 @@ TASK = (
     "are the vectors h_j; w_q, w_k and w_v multiply them from the left; scores are not scaled. How "
     "many edges are there (loops included), and what are scores, weights and new states?"
 )
+
+LARGEST_DRAWN = 8
+"""Words up to which the graph is drawn."""
 
 
 class Question(lessons.Question):
@@ -70,6 +74,7 @@ def solve(question: Question) -> Iterator[Step | Answer]:
         + (" / <divisor>" if question.scaled else "")
         + r" : \quad S = <scores>",
         "scores edges",
+        _drawn(edge_NN),
     )
     score_NN, v_NE = board["scores"].astype(float), (h @ w_v.T).astype(float)
     # The row's maximum cancels in the quotient and keeps the powers finite.
@@ -92,6 +97,14 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     long_range = _by_name([_cost(tokens, question.window) for tokens in question.tokens])
     yield _cost_step(question.window, long_range)
     yield Answer(fields=board.pick("edges scores weights output") | {"long_range": long_range})
+
+
+def _drawn(edge_NN: Array) -> Graph | None:
+    """The words and their edges; many of them would be a black disc."""
+    if len(edge_NN) > LARGEST_DRAWN:
+        return None
+    edges = [(int(j), int(i)) for i, j in np.argwhere(edge_NN)]
+    return circle("Who talks to whom: an arrow from j to i", numbered("h_", len(edge_NN)), edges)
 
 
 def _reading_steps(board: Board, n: int) -> Iterator[Step]:

@@ -53,15 +53,12 @@ class Question(lessons.Question):
     @model_validator(mode="after")
     def _is_a_batch(self) -> Self:
         widths = {len(word) for sentence in self.sentences for word in sentence}
-        if len(self.sentences) < 2 or not all(self.sentences) or len(widths) != 1 or max(widths) < 2:
+        if not self.sentences or not all(self.sentences) or len(widths) != 1 or max(widths) < 2:
             raise ValueError(
                 f"sentences has {len(self.sentences)} sentences with words of {sorted(widths)} features: "
-                "needs at least 2 sentences of at least 1 word, all words with one number of features from 2 "
-                "on"
+                "needs at least 1 sentence, each of at least 1 word, all words with one number of features "
+                "from 2 on"
             )
-        if len(self.sentences[0]) < 2:
-            needs = "needs at least 2 to have a variance of its own"
-            raise ValueError(f"the first of sentences has 1 word: {needs}")
         if len(self.sentences) * max(map(len, self.sentences)) * max(widths) > LARGEST:
             raise ValueError(f"sentences needs at most {LARGEST} values after padding")
         if self.eps <= 0:
@@ -92,10 +89,17 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     deviations = {
         name: np.sqrt((found["variance"] + question.eps).astype(float)) for name, found in cases.items()
     }
+    board["nothing"] = [0] * len(words[0])
     board["first_word"] = {
         name: (np.array(words[0]) - cases[name]["mean"]).astype(float) / deviations[name] for name in cases
     }
     yield _mates_step(board)
+    yield board.step(
+        "At the end of this road stands a batch of one row: its mean is the row itself and its variance 0, "
+        "so whatever the word was, 0 comes out (then the learned shift), and nothing of the word is left to "
+        "learn from. PyTorch's BatchNorm1d refuses it in training mode.",
+        r"\mu = x, \quad \sigma^2 = 0, \quad \hat{x} = \frac{x - x}{\sqrt{0 + \epsilon}} = <nothing>",
+    )
     board["support"] = [sum(length > place for length in lengths) for place in range(max(lengths))]
     board["last"] = max(lengths)
     yield board.step(
@@ -136,7 +140,7 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     padded_BTF = nn.utils.rnn.pad_sequence(sentences, batch_first=True, padding_value=float(question.pad))
     batches = {"naive": padded_BTF.flatten(0, 1), "masked": torch.cat(sentences), "alone": sentences[0]}
     eps, features = float(question.eps), padded_BTF.shape[2]
-    words = {name: nn.BatchNorm1d(features, eps).double()(batch)[0] for name, batch in batches.items()}
+    words = {name: _normalised(batch, eps)[0] for name, batch in batches.items()}
     words["layer"] = nn.LayerNorm(features, eps).double()(sentences[0][0])
     for name, batch in batches.items():
         variance, mean = torch.var_mean(batch, dim=0, correction=0)
@@ -146,6 +150,12 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     marks = nn.utils.rnn.pad_sequence([torch.ones(len(sentence)) for sentence in sentences])
     yield agree("sentences per position", "padded marks", answer["support"], marks.sum(1))
     yield agree("padding", "padded marks", answer["padding"], (marks == 0).double().mean().item())
+
+
+def _normalised(rows_NF: torch.Tensor, eps: float) -> torch.Tensor:
+    """The layer in training mode; of one row, which it refuses, what it does to two copies of it."""
+    rows_NF = rows_NF.expand(2, -1) if len(rows_NF) == 1 else rows_NF
+    return nn.BatchNorm1d(rows_NF.shape[1], eps).double()(rows_NF)
 
 
 def attempt(question: Question, write: Attempt) -> None:

@@ -29,6 +29,8 @@ PLACES = (
     r"\left\lfloor \frac{<size> + 2 \cdot <padding> - <dilation> \cdot (<side> - 1) - 1}{<stride>} "
     r"\right\rfloor + 1 = <places>"
 )
+SPANS = "Forgetting that a filter spans all channels would give <flat> parameters."
+ONE_CHANNEL = "The input has one channel; with more, each filter would have weights for every one of them."
 Size = Annotated[int, Field(ge=1, le=4096)]
 Padding = Annotated[int, Field(ge=0, le=4096)]
 
@@ -119,8 +121,8 @@ def solve(question: Question) -> Iterator[Step | Answer]:
         r"\underbrace{<channels>}_{\text{channels}} = <weights>",
     )
     yield board.step(
-        "A filter adds the same bias at all places of its output, so there are <biases> biases. Forgetting "
-        "that a filter spans all channels would give <flat> parameters.",
+        "A filter adds the same bias at all places of its output, so there are <biases> biases. "
+        + (SPANS if channels > 1 else ONE_CHANNEL),
         "<weights> + <biases> = <parameters>",
     )
     formulas = [Board(axis._asdict(), places=axis.places).step("", PLACES).formula for axis in axes]

@@ -15,6 +15,7 @@ import torch
 from pydantic import Field, model_validator
 
 from vitruvius import lessons
+from vitruvius.core.blocks import Lines, Series
 from vitruvius.lessons import Answer, Attempt, Board, Exact, Matrix, Proof, Step, Vector, exact
 from vitruvius.lessons._board import column
 from vitruvius.lessons._draws import whole
@@ -32,6 +33,8 @@ TASK = (
 )
 RUN = 200
 """Steps of the long run, in floating point."""
+DRAWN = 30
+"""Steps of a descent that is drawn."""
 
 
 class Question(lessons.Question):
@@ -132,7 +135,43 @@ def _descent(question: Question, board: Board, inverse_DN: Array) -> Iterator[St
         r"\lVert w_{\infty} \rVert^2 = <squares[0]>, \quad \lVert w^* \rVert^2 = <squares[1]>, \quad w^{(0)} "
         r"= \mathbf{1} : \quad w_{\infty} = <from_ones:column>",
         board.pick("from_ones"),
+        _geometry(question),
     )
+
+
+def _geometry(question: Question) -> Lines | None:
+    """The solutions, and descent from 0 and from all ones, in the plane of w* and one direction that X
+    sends to 0; none if X sends nothing but 0 there."""
+    x_ND, y_N, _ = question.arrays(float)
+    solution_D = np.linalg.pinv(x_ND) @ y_N
+    ones_D, length = np.ones(x_ND.shape[1]), float(np.linalg.norm(solution_D))
+    free_DD = np.eye(len(ones_D)) - np.linalg.pinv(x_ND) @ x_ND
+    along_D = free_DD @ ones_D  # where the two starts differ; if they do not, any free direction
+    if np.linalg.norm(along_D) < 1e-9:
+        along_D = free_DD[np.linalg.norm(free_DD, axis=1).argmax()]
+    if np.linalg.norm(along_D) < 1e-9 or length < 1e-9:
+        return None
+    plane = np.stack([solution_D / length, along_D / np.linalg.norm(along_D)])
+    paths = {"descent from 0": np.zeros_like(ones_D), "descent from all ones": ones_D}
+    series = [_path(name, plane, x_ND, y_N, start, float(question.step)) for name, start in paths.items()]
+    reach = 1.2 * max(1.0, *(abs(place) for one in series for place in one.y))
+    series.append(Series(name="all solutions", x=(length, length), y=(-reach, reach)))
+    return Lines(
+        title="No step leaves its level: only the start at 0 ends at the shortest solution",
+        series=tuple(series),
+        x_label="along the shortest solution w*",
+        y_label="along what X sends to 0",
+    )
+
+
+def _path(name: str, plane: Array, x_ND: Array, y_N: Array, w_D: Array, step: float) -> Series:
+    """A descent as it is seen in a plane."""
+    seen = []
+    for _ in range(DRAWN):
+        seen.append(plane @ w_D)
+        w_D = w_D - step * 2 * (x_ND.T @ (x_ND @ w_D - y_N))
+    across, up = zip(*seen, strict=True)
+    return Series(name=name, x=tuple(map(float, across)), y=tuple(map(float, up)))
 
 
 def prove(question: Question, answer: Answer) -> Iterator[Proof]:

@@ -37,6 +37,7 @@ WHY = {
     "ww', "
     "dies out; its size here is the Frobenius norm",
 }
+ONLY_THEN = " (it leaves 1 for mean 0 and deviation 1 only)"
 SHARED = (
     " Of the part from the mean, <shared> is the same for all keys of a query, and softmax does not see it."
 )
@@ -89,6 +90,14 @@ def solve(question: Question) -> Iterator[Step | Answer]:
         "product of the means, and the means add up to <expectation>.",
         r"E[q^T k] = \sum_i E[q_i]\,E[k_i] = \mu^T \mu = <expectation>",
     )
+    board |= {"own": square + dim * sigma**2, "own_variance": 4 * sigma**2 * square + 2 * dim * sigma**4}
+    yield board.step(
+        "Independence is needed. If a token looks at itself through one map for both (q = k), every term is "
+        "a square: the mean is <own>, and the variance about twice as large, <own_variance>.",
+        r"E[q^T q] = \mu^T \mu + d \sigma^2 = <own>, \quad "
+        r"\mathrm{Var}[q^T q] = 4 \sigma^2 \mu^T \mu + 2 d \sigma^4 = <own_variance>",
+        "own own_variance",
+    )
     board["of_product"] = sympy.latex(sympy.expand(second**2 - mu**4))
     yield board.step(
         "A term's second moment is the product of the second moments, mean squared plus variance each; take "
@@ -113,10 +122,10 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     board |= {"scale": root(variance), "surd": surd(variance), "shared": square * sigma**2}
     board |= {"over_d": variance / dim, "over_d2": variance / dim**2}
     yield board.step(
-        "Dividing by s divides the variance by s squared, so s = <scale:.6g> makes it 1. The root of d, as "
-        "in attention, divides the variance by d and leaves <over_d:.6g> (1 for mean 0 and deviation 1); "
-        "dividing by d itself would leave "
-        "<over_d2:.6g>." + (SHARED if board["shared"] else ""),
+        "Dividing the product by s divides its variance by s squared, so s = <scale:.6g>, the root of the "
+        "variance, makes it 1. Dividing the product by the root of d, as attention does, divides the "
+        "variance by d and leaves <over_d:.6g>" + (ONLY_THEN if board["over_d"] != 1 else "") + "; dividing "
+        "by d itself would leave <over_d2:.6g>." + (SHARED if board["shared"] else ""),
         r"s = \sqrt{<variance>} = <surd>"
         + ("" if isinstance(board["scale"], Fraction) else r" \approx <scale:.6g>"),
         "scale",

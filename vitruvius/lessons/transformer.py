@@ -19,7 +19,7 @@ from vitruvius.lessons import _sequences as net
 from vitruvius.lessons._draws import whole
 from vitruvius.lessons._figures import curves, heatmap, numbered
 from vitruvius.lessons._proofs import agree
-from vitruvius.lessons._tensors import Array, multiply_adds, softmax, tensor
+from vitruvius.lessons._tensors import Array, multiply_adds, softmax
 
 SUBJECT = "attention"
 TASK = (
@@ -110,7 +110,7 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     (slope,) = torch.autograd.grad(state, start)
     yield agree("surviving", "autograd through the recurrence", answer["surviving"], slope)
     yield agree("parameters", "torch's layers, their parameters counted", answer, _modules(question))
-    yield agree("miniature", "torch.nn's encoder and decoder layers", answer, _torch_miniature(question))
+    yield agree("miniature", "torch.nn's encoder and decoder layers", answer, _miniature(question))
 
 
 def attempt(question: Question, write: Attempt) -> None:
@@ -392,11 +392,11 @@ def _attempt_encoder(question: Question, write: Attempt) -> Array:
     before = x + net.mixed(maps, weights, net.norm(x))
     found: Array = write(
         "memory",
-        net.norm(seen + net.fed(maps, seen)),
+        net.behind(maps, seen),
         "what the encoder gives to the decoder",
         "Where do the sums and the norms stand?",
         r"u = \mathrm{LN}(x + \mathrm{MHA}(x)), \quad \mathrm{LN}(u + \max(0, u W_1) W_2)",
-        no_sum=("the sum around the attention is forgotten", _behind(maps, net.norm(mixed))),
+        no_sum=("the sum around the attention is forgotten", net.behind(maps, net.norm(mixed))),
         pre_norm=("the norms stand before the parts", before + net.fed(maps, net.norm(before))),
         no_relu=("relu is forgotten", net.norm(seen + seen @ maps["w_1"] @ maps["w_2"])),
     )
@@ -435,7 +435,7 @@ def _attempt_decoder(question: Question, write: Attempt, memory: Array) -> Array
     asked = net.norm(heard + net.mixed(maps, cross, memory))
     found: Array = write(
         "output",
-        _behind(maps, asked),
+        net.behind(maps, asked),
         "output of the decoder",
         "What follows the cross-attention?",
         r"\mathrm{LN}(u' + \max(0, u' W_1) W_2)",
@@ -443,11 +443,6 @@ def _attempt_decoder(question: Question, write: Attempt, memory: Array) -> Array
         no_last_norm=("the last norm is forgotten", asked + net.fed(maps, asked)),
     )
     return found
-
-
-def _behind(maps: dict[str, Array], x_ND: Array) -> Array:
-    """The feed-forward part with its sum and norm."""
-    return net.norm(x_ND + net.fed(maps, x_ND))
 
 
 def _counted(question: Question) -> dict[str, int]:
@@ -492,37 +487,7 @@ def _modules(question: Question) -> dict[str, int]:
     return {"encoder_layer": encoder, "decoder_layer": decoder, "parameters": total}
 
 
-def _torch_miniature(question: Question) -> dict[str, Any]:
-    size, heads = question.sizes, question.small_heads
-    options: dict[str, Any] = {"dropout": 0.0, "batch_first": True, "dtype": torch.float64}
-    with torch.random.fork_rng(devices=[]):
-        encoder = nn.TransformerEncoderLayer(size["D"], heads, size["F"], **options)
-        decoder = nn.TransformerDecoderLayer(size["D"], heads, size["F"], **options)
-    for layer in (encoder, decoder):
-        _load(layer, question)
-    source, target, words = (tensor(getattr(question, name)) for name in ("source", "target", "embedding"))
-    mask = nn.Transformer.generate_square_subsequent_mask(size["M"], dtype=torch.float64)
-    with torch.no_grad():
-        memory = encoder(source[None])
-        output = decoder(target[None], memory, tgt_mask=mask)
-        own = encoder.self_attn(source[None], source[None], source[None], average_attn_weights=False)[1][0]
-        query = target[None]
-        mixed, masked = decoder.self_attn(query, query, query, attn_mask=mask, average_attn_weights=False)
-        heard = decoder.norm1(query + mixed)
-        cross = decoder.multihead_attn(heard, memory, memory, average_attn_weights=False)[1][0]
-    found = {"encoder_weights": own, "memory": memory[0], "masked_weights": masked[0], "cross_weights": cross}
-    return found | {"output": output[0], "probabilities": (output[0] @ words.T).softmax(-1)}
-
-
-def _load(layer: nn.Module, question: Question) -> None:
-    """The miniature's maps in a layer of torch, all biases 0."""
-    inward = torch.cat([tensor(getattr(question, name)).T for name in ("w_q", "w_k", "w_v")])
-    ends = {"in_proj_weight": inward, "out_proj.weight": tensor(question.w_o).T}
-    ends |= {"linear1.weight": tensor(question.w_1).T, "linear2.weight": tensor(question.w_2).T}
-    with torch.no_grad():
-        for name, parameter in layer.named_parameters():
-            found = next((value for end, value in ends.items() if name.endswith(end)), None)
-            if found is not None:
-                parameter.copy_(found)
-            elif name.endswith("bias"):
-                parameter.zero_()
+def _miniature(question: Question) -> dict[str, Any]:
+    """Everything the miniature computes, by torch's layers."""
+    given = (question.array(name) for name in ("source", "target", "embedding"))
+    return net.by_torch(question.maps, question.small_heads, *given)

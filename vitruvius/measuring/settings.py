@@ -38,7 +38,7 @@ class MeasureSettings(Threads):
     @classmethod
     def _is_a_size(cls, value: Any) -> Any:
         if not value or not all(1 <= size <= LARGEST_BATCH for size in value):
-            raise ValueError(f"batch: choose sizes from 1 to {LARGEST_BATCH:,}")
+            raise ValueError(f"choose sizes from 1 to {LARGEST_BATCH:,}")
         return value
 
     def refuse_impossible(self) -> None:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Generator, Tensor, nn
 
+from vitruvius.arch import cost
 from vitruvius.arch.arch import Arch
 from vitruvius.core.errors import UserError
 from vitruvius.nn.vit import EncoderLayer, ViT, patches, sinusoidal, unpatch
@@ -138,6 +139,18 @@ def build(arch: Arch, decoder: Arch, normalise: bool, seed: int) -> MaskedAutoen
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return MaskedAutoencoder(arch, decoder, normalise)
+
+
+def refuse_if_too_big(arch: Arch, decoder: Arch, batch: int) -> None:
+    """Refuse an encoder and a decoder that do not fit into memory together; every patch counts as visible."""
+    both = [cost.cost(part) for part in (arch, decoder)]
+    need, have = sum(one.training_bytes(batch) for one in both), cost.memory_bytes()
+    if need > 0.9 * have:
+        raise UserError(
+            f"a masked autoencoder of {sum(one.params for one in both):,} parameters does not fit: training it "
+            f"with batch {batch} needs about {need / 2**30:,.1f} GiB, this machine has {have / 2**30:,.1f} GiB; "
+            f"--decoder-width and --decoder-depth make its decoder"
+        )
 
 
 def decoder_for(arch: Arch, width: int, depth: int) -> Arch:

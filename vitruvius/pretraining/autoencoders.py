@@ -50,6 +50,7 @@ def vit(config: Pretraining, arch: Arch) -> list[Together | Alone]:
     decoder = masked.decoder_for(arch, config.decoder_width, config.decoder_depth)
     if cell.objective == "mask" and not masked.hidden_count(arch.patches, config.mask):
         raise UserError(f"mask {config.mask}: none of the {arch.patches} patches would be hidden")
+    masked.refuse_if_too_big(arch, decoder, -(-config.batch // config.accumulate))
     model = masked.build(arch, decoder, config.normalise, first_seed(config, cell))
     options, objective = _options(config, cell.objective), objectives.get(cell.objective)
     penalty = {} if _is_loss_only(cell.objective) else {"l2": config.l2}

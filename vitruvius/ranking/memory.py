@@ -1,4 +1,10 @@
-"""How much memory a training step of any network takes, by what autograd keeps for the backward pass."""
+"""How much memory the minibatches of a ranking take, and a training step of any network.
+
+The latter by what autograd keeps for the backward pass.
+"""
+
+import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -7,6 +13,20 @@ from torch.autograd.graph import saved_tensors_hooks
 from vitruvius.arch import cost
 from vitruvius.core.errors import UserError
 from vitruvius.proxies import OnePass
+
+SHARE = 0.5
+"""Share of the machine's memory that the minibatches of all seeds may take; the rest is for the networks."""
+
+
+def refuse_batches(shape: Sequence[int], batch: int, seeds: int, processes: int) -> None:
+    """Refuse minibatches, one for each seed and all of them in each process, before they are drawn."""
+    need, have = cost.FLOAT * math.prod(shape) * batch * seeds * processes, cost.memory_bytes()
+    if need > SHARE * have:
+        copies = f" in each of {processes} processes" if processes > 1 else ""
+        raise UserError(
+            f"{seeds:,} seeds with minibatches of {batch:,} images{copies} need {need / 2**30:,.1f} GiB, more than "
+            f"half of this machine's {have / 2**30:,.1f} GiB: choose fewer --seeds or a smaller --batch"
+        )
 
 
 def training_bytes(once: OnePass) -> int | None:

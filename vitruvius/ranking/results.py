@@ -24,6 +24,9 @@ LEGEND = (
     "between seeds; regret: points lost by the top 1 / 5"
 )
 
+WORKLOAD = "workload.json"
+"""The file of a run that says how much there is to score, for those who follow it."""
+
 T = TypeVar("T")
 ONLY = ""  # the name of the accuracy column where a table has one, or none
 
@@ -57,6 +60,13 @@ class IntervalWithinSize(Interval):
 
     pairs: int = 0
     """Pairs that differ in both quantities; tied pairs are not counted."""
+
+
+class Workload(Strict):
+    """How many networks are scored, and with how many seeds each."""
+
+    networks: int
+    seeds: int
 
 
 class MeanScore(Strict):

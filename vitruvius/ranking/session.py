@@ -4,6 +4,7 @@ Top-level imports are free of torch, so that a finished run is shown again at on
 """
 
 import dataclasses
+import os
 import re
 import time
 from collections.abc import Generator
@@ -19,7 +20,7 @@ from vitruvius.core.signals import StopRequest
 from vitruvius.datasets import own_pictures
 from vitruvius.measuring import prices
 from vitruvius.ranking import accuracies
-from vitruvius.ranking.results import Result
+from vitruvius.ranking.results import WORKLOAD, Result, Workload
 from vitruvius.ranking.settings import Config
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def inputs(config: Config) -> dict[str, str]:
 
 def prepare(config: Config) -> Prepared:
     """Read the data and the networks; every fault of the request is refused here."""
-    from vitruvius.ranking import candidates, known, score
+    from vitruvius.ranking import candidates, known, memory, score
     from vitruvius.training.batches import require_classes
     from vitruvius.training.device import choose_device
 
@@ -93,6 +94,8 @@ def prepare(config: Config) -> Prepared:
     networks = candidates.networks(config.archs, data, config.batch)
     accuracies.refuse_unknown(config, networks)
     seeds = range(config.seed, config.seed + config.seeds)
+    started = (config.workers or os.cpu_count() or 1) if config.spread == "processes" else 0
+    memory.refuse_batches(data.shape, config.batch, config.seeds, 1 + started)
     batches = {seed: score.minibatch(data, config.batch, seed) for seed in seeds}
     scoring = score.Scoring(tuple(networks.values()), score.Shared(proxies, batches, config.device))
     environment = runs.environment(threads=1, data_sha256=data.sha256, inputs=inputs(config))
@@ -108,6 +111,8 @@ def score_rest(
     lines, faults = folder.intact_records()
     for fault in faults:
         yield records.Note(text=f"{fault}; it is scored again", warning=True)
+    work = Workload(networks=len(scoring.networks), seeds=config.seeds)
+    files.write_json(folder.path(WORKLOAD), work.model_dump())
     done = score.read(lines, scoring)
     if done:
         yield records.Note(text=f"{len(done)} of {len(scoring.tasks)} were scored before")

@@ -1,6 +1,7 @@
 """Charts with axes, drawn by matplotlib: curves, points, bars, heat maps."""
 
 import re
+import textwrap
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,13 @@ from vitruvius.render.formula import symbols
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis as MatplotlibAxis
     from matplotlib.figure import FigureBase
 
 Size = tuple[float, float]  # width and height in inches: every drawing says how large it should be
 FEW_BARS = 40  # bars up to which each has its value beside it
+LONG_NAME = 12  # characters from which on the name of a column does not fit over its cell
+LETTER = 0.08  # inches of a title's letter
 WRITTEN = 16
 """Cells per side up to which a heat map has its numbers written in and every row and column named."""
 NAMED_POINTS = 24
@@ -73,19 +77,42 @@ def _axes(plot: plots.Plot, canvas: "FigureBase") -> "Axes":
             set_scale("log")
             axis.set_major_formatter(PlainLogFormatter())
             axis.set_minor_formatter(PlainLogFormatter())
+        else:
+            plain_ticks(axis)
     axes.grid(visible=True)
     return axes
+
+
+def plain_ticks(axis: "MatplotlibAxis") -> None:
+    """Write the ticks of a linear axis as those of a logarithmic one, unless two would look the same."""
+    from matplotlib.ticker import ScalarFormatter
+
+    class PlainFormatter(ScalarFormatter):
+        """The same ticks with plain numbers, and then nothing at the end of the axis."""
+
+        written = False
+
+        def format_ticks(self, values: Any) -> list[str]:
+            usual = super().format_ticks(values)
+            plain = [short(float(f"{value:.12g}")) for value in values]
+            self.written = len(set(plain)) == len(plain)
+            return plain if self.written else usual
+
+        def get_offset(self) -> str:
+            return "" if self.written else super().get_offset()
+
+    axis.set_major_formatter(PlainFormatter())
 
 
 def short(value: float) -> str:
     """A number as the label of a tick.
 
-    >>> short(0.01), short(5000), short(20_000), short(1e6), short(3e9)
-    ('0.01', '5000', '20k', '1M', '3G')
+    >>> short(0.01), short(5000), short(20_000), short(-1e6), short(3e9)
+    ('0.01', '5000', '20k', '-1M', '3G')
     """
-    if value < 1e4:
+    if abs(value) < 1e4:
         return f"{value:g}"
-    size, suffix = next(unit for unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")) if value >= unit[0])
+    size, suffix = next(unit for unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")) if abs(value) >= unit[0])
     return f"{value / size:g}{suffix}"
 
 
@@ -104,6 +131,7 @@ def bars(figure: Bars, canvas: "FigureBase") -> Size:
         axes.use_sticky_edges = min(figure.values, default=0) >= 0
         axes.margins(x=0.12)
     axes.grid(visible=True, axis="x")
+    plain_ticks(axes.xaxis)
     return 7.2, min(1.1 + 0.32 * max(count, 1), 14)
 
 
@@ -114,7 +142,8 @@ def heatmap(figure: Heatmap, canvas: "FigureBase") -> Size:
     values = np.array(figure.values, dtype=float, ndmin=2)
     height, width = values.shape
     size = _size(figure, height, width)
-    axes = canvas.add_subplot(title=figure.title, xlabel=figure.x_label, ylabel=figure.y_label)
+    title = textwrap.fill(figure.title, _letters(height, width))
+    axes = canvas.add_subplot(title=title, xlabel=figure.x_label, ylabel=figure.y_label, anchor="W")
     _name_cells(axes, figure, height, width)
     if not values.size:
         return size
@@ -135,11 +164,34 @@ def heatmap(figure: Heatmap, canvas: "FigureBase") -> Size:
 
 
 def _size(figure: Heatmap, height: int, width: int) -> Size:
-    """Room for the numbers in the cells, the names beside them and the title above."""
-    side = max(height, width)
-    inches = 0.62 if side <= WRITTEN else min(0.22, 6 / side)
+    """Room for the numbers in the cells, the names beside and below them and the title above."""
+    inches = _cell_inches(height, width)
     names = 0.07 * max(map(len, figure.rows), default=2)
-    return min(max(width * inches + names + 0.7, 2.2), 11.0), min(max(height * inches + 1.1, 1.6), 11.0)
+    below = 0.04 * max(map(len, figure.columns), default=0) if _has_long_names(figure) else 0.0
+    most = _letters(height, width)
+    lines = len(textwrap.wrap(figure.title, most)) - 1
+    across = max(width * inches, LETTER * most if lines > 0 else 0.0)
+    return (
+        min(max(across + names + 0.7, 2.2), 11.0),
+        min(max(height * inches + below + 0.2 * max(lines, 0) + 1.1, 1.6), 11.0),
+    )
+
+
+def _cell_inches(height: int, width: int) -> float:
+    side = max(height, width)
+    return 0.62 if side <= WRITTEN else min(0.22, 6 / side)
+
+
+def _letters(height: int, width: int) -> int:
+    """Letters of a title in one line: as wide as the matrix, or a little wider than a small one.
+
+    A title beyond that would count as part of the drawing, and push the cells together."""
+    return max(36, int(width * _cell_inches(height, width) / LETTER) + 12)
+
+
+def _has_long_names(figure: Heatmap) -> bool:
+    """Whether names of columns are so long that they would push the cells together."""
+    return any(len(name) > LONG_NAME for name in figure.columns)
 
 
 def _name_cells(axes: "Axes", figure: Heatmap, height: int, width: int) -> None:
@@ -148,7 +200,10 @@ def _name_cells(axes: "Axes", figure: Heatmap, height: int, width: int) -> None:
     axes.tick_params(length=0)
     axes.set_xticks(*_names(figure.columns, width))
     axes.set_yticks(*_names(figure.rows, height))
-    if width > 3 and any(len(name) > 6 for name in figure.columns):
+    if _has_long_names(figure):  # they end at their cells and so reach to the left, where rows have theirs
+        for label in axes.get_xticklabels():
+            label.set(rotation=30, ha="right", rotation_mode="anchor")
+    elif width > 3 and any(len(name) > 6 for name in figure.columns):
         axes.tick_params(axis="x", rotation=30)
 
 

@@ -22,7 +22,7 @@ ARROW["zorder"] = 5  # after the nodes, whose boxes have their size only then: a
 
 
 def plan(figure: TransportPlan, canvas: "FigureBase") -> charts.Size:
-    """A transport plan; the area of a point is its mass, the width of a line the mass that is moved along it.
+    """A transport plan; the area of a point is its mass, the width of an arrow the mass that it moves.
 
     Points on a line are drawn with supply above demand, points in a plane at their coordinates; in more
     dimensions the plan is shown as a matrix.
@@ -40,11 +40,15 @@ def plan(figure: TransportPlan, canvas: "FigureBase") -> charts.Size:
     _points(axes, demand, [sum(column) for column in zip(*figure.masses, strict=True)], DEMAND, "demand")
     axes.margins(0.12, 0.3 if on_a_line else 0.12)
     axes.grid(visible=True)
+    axes.set_xlabel("place" if on_a_line else "first coordinate")
+    charts.plain_ticks(axes.xaxis)
     if on_a_line:
         axes.set_yticks([1.0, 0.0], ["supply", "demand"])
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
         return 7.2, 3.2
+    axes.set_ylabel("second coordinate")
+    charts.plain_ticks(axes.yaxis)
     axes.set_aspect("equal", adjustable="datalim")
     canvas.legend(loc="outside right upper", markerscale=0.5)
     return 6.4, 5.2
@@ -61,12 +65,18 @@ def _points(axes: "Axes", points: list[Point], masses: list[float], colour: str,
 
 
 def _flows(axes: "Axes", supply: list[Point], demand: list[Point], plan: Sequence[Sequence[float]]) -> None:
+    from matplotlib.patches import FancyArrowPatch
+
     masses = [mass for row in plan for mass in row]
     largest = max(masses, default=1.0) or 1.0
     for (source, target), mass in zip(itertools.product(supply, demand), masses, strict=True):
         if mass > 0:
-            width = 1 + 5 * mass / largest
-            axes.plot(*zip(source, target, strict=True), color=FLOW, alpha=0.55, linewidth=width, zorder=1)
+            width = 1 + 4 * mass / largest
+            head = f"-|>,head_length={0.35 + 0.05 * width},head_width={0.15 + 0.05 * width}"
+            look: Any = {"arrowstyle": head, "mutation_scale": 14, "linewidth": width, "color": FLOW}
+            # shrunk by the radius of a point, so that the head is seen beside it
+            arrow = FancyArrowPatch(source, target, shrinkA=0, shrinkB=12, alpha=0.7, zorder=1, **look)
+            axes.add_patch(arrow)
             # A third of the way along, where lines that cross in the middle have not met yet.
             x, y = (start + 0.36 * (end - start) for start, end in zip(source, target, strict=True))
             axes.annotate(f"{mass:.4g}", (x, y), fontsize=8, bbox=PAPER, zorder=2, **LABEL)

@@ -58,7 +58,8 @@ def describe(figure: Lines | Scatter) -> Plot:
         looks = zip(cycle(COLOURS), (dash for dash in cycle(DASHES) for _ in COLOURS), strict=False)
         layers = [_curve(series, *look) for series, look in zip(figure.series, looks, strict=False)]
     x = _axis(figure.x_label, figure.log_x, [value for layer in layers for value in layer.x])
-    y = _axis(figure.y_label, figure.log_y, [value for layer in layers for value in layer.y])
+    heights = [value for layer in layers for value in (*layer.y, *layer.low, *layer.high)]
+    y = _axis(figure.y_label, figure.log_y, heights)
     return Plot(figure.title, x, y, layers)
 
 

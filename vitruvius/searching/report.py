@@ -28,7 +28,7 @@ def blocks(result: Result) -> list[Block]:
         *pictures(result).figures,
         front_table(result),
         networks_table(result, len(result.networks)),
-        Text(text="What the surrogate learned", style="title"),
+        *([Text(text="What the surrogate learned", style="title")] if result.learned else []),
         *result.lessons(len(result.networks)),
         *(weights_table(learned) for learned in result.learned if learned.used),
         Text(text="How it was searched", style="title"),

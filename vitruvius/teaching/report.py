@@ -118,7 +118,7 @@ def _pieces(name: str, value: Any) -> Iterator[Piece]:
     elif _is_number(value):
         yield Piece(name, lessons.latex(value))
     elif not isinstance(value, list | tuple):
-        yield Piece(name, cell(value), "words")
+        yield Piece(name, "none" if value is None else cell(value), "words")
     elif all(isinstance(item, str | bool | None) for item in value):
         yield Piece(name, ", ".join(map(cell, value)) or "none", "words")
     elif all(map(_is_number, value)):

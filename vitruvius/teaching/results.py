@@ -58,6 +58,29 @@ class Worked(Lessons):
         return int(not all(proof.passed for proof in self.checks))
 
 
+class Answered(Strict):
+    """A question of a document with its answer."""
+
+    question: str
+    commands: tuple[str, ...]
+    answer: Annotated[dict[str, Any], PlainSerializer(lessons.plain)]
+    proved: bool
+
+
+class Document(Lessons):
+    """A document whose questions are all answered."""
+
+    document: str
+    questions: tuple[Answered, ...]
+    chapters: dict[str, tuple[Block, ...]] = Field(default={}, exclude=True, repr=False)
+    """What is shown for each question."""
+
+    @property
+    def exit_code(self) -> int:
+        """1 if a proof failed."""
+        return int(not all(one.proved for one in self.questions))
+
+
 class Collection(Lessons):
     """Every lesson, worked on its default numbers."""
 

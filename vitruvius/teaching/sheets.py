@@ -138,29 +138,33 @@ def paths(name: str, value: Any) -> Iterator[str]:
 
 def notebook(number: int, solutions: Mapping[str, Solution], drawn: Mapping[str, Any], text: Any) -> str:
     """A Jupyter notebook: the exercises, cells to fill, and cells that check what was filled in."""
-    cells = [_cell("markdown", f"# Exercises, variant {number}")]
+    cells = [cell("markdown", f"# Exercises, variant {number}")]
     for name, one in solutions.items():
-        cells.append(_cell("markdown", text([Text(text=name, style="title"), *exercise(one, drawn[name])])))
+        cells.append(cell("markdown", text([Text(text=name, style="title"), *exercise(one, drawn[name])])))
         blanks = {asked: empty(one.values[asked]) for asked in one.asked}
         rows = "".join(f"    {key!r}: {value!r},\n" for key, value in blanks.items())
-        cells.append(_cell("code", f"{FILL_IN}\n{name} = {{\n{rows}}}"))
+        cells.append(cell("code", f"{FILL_IN}\n{name} = {{\n{rows}}}"))
         fields = one.question.model_dump(mode="json")
         chosen = {key: fields[key] for key in drawn[name]}
-        cells.append(_cell("code", f"import vitruvius\n\nvitruvius.check({name!r}, {name}, **{chosen!r})"))
+        cells.append(cell("code", f"import vitruvius\n\nvitruvius.check({name!r}, {name}, **{chosen!r})"))
     answers = ", ".join(f"{name!r}: {name}" for name in solutions)
     hand_in = f'handed_in = {{"student": "", "variant": {number}, "answers": {{{answers}}}}}'
-    cells.append(_cell("markdown", "Write your name, run this cell, and hand in the file."))
-    cells.append(_cell("code", f"import json\n\n{hand_in}\n{HAND_IN}"))
+    cells.append(cell("markdown", "Write your name, run this cell, and hand in the file."))
+    cells.append(cell("code", f"import json\n\n{hand_in}\n{HAND_IN}"))
+    return json.dumps(as_notebook(cells), indent=1, ensure_ascii=False) + "\n"
+
+
+def as_notebook(cells: list[dict[str, Any]]) -> dict[str, Any]:
+    """Cells as a Jupyter notebook."""
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    whole = {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
-    for place, cell in enumerate(cells):
-        cell["id"] = f"cell-{place}"
-    return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
+    numbered = [one | {"id": f"cell-{place}"} for place, one in enumerate(cells)]
+    return {"cells": numbered, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
 
 
-def _cell(kind: str, source: str) -> dict[str, Any]:
-    cell: dict[str, Any] = {"cell_type": kind, "metadata": {}, "source": source}
-    return cell | ({"execution_count": None, "outputs": []} if kind == "code" else {})
+def cell(kind: str, source: str) -> dict[str, Any]:
+    """A cell of a notebook, not run yet."""
+    made: dict[str, Any] = {"cell_type": kind, "metadata": {}, "source": source}
+    return made | ({"execution_count": None, "outputs": []} if kind == "code" else {})
 
 
 def _tables(name: str, value: Any) -> Iterator[Table]:

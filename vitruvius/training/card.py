@@ -13,6 +13,8 @@ from vitruvius.training.results import ClassScore, TestScore, class_scores
 
 LONGEST_LIST = 40
 """Classes that are listed by name."""
+MOST_ROWS = 1000
+"""Classes that are listed with their counts."""
 
 
 def verdict(score: TestScore, what: str) -> str:
@@ -28,9 +30,10 @@ def verdict(score: TestScore, what: str) -> str:
 
 def class_table(classes: Sequence[str], score: TestScore) -> Table:
     """Show for every class how many images it has, how many are found, and how many predictions are right."""
-    rows = [_row(one) for one in class_scores(classes, score.confusion)]
+    rows = [_row(one) for one in class_scores(classes, score)[:MOST_ROWS]]
     columns = ("class", "images", "right", "recall", "predicted", "precision")
-    return Table(title="Classes", columns=columns, rows=tuple(rows))
+    title = f"The first {len(rows):,} of {len(classes):,} classes" if len(rows) < len(classes) else "Classes"
+    return Table(title=title, columns=columns, rows=tuple(rows))
 
 
 def confusion(classes: Sequence[str], counts: Sequence[Sequence[int]], what: str = "Test images") -> Heatmap:

@@ -293,6 +293,7 @@ def _comparison(
     if reached is None or not epochs:
         return ""
     side = data.shape[-1]
+    part = "test" if len(data.test) else "val"
     training = comparison.Training(
         accuracy=reached,
         train_accuracy=epochs[-1].train_accuracy,
@@ -301,8 +302,10 @@ def _comparison(
         steps=settings.total_steps(len(data.train)),
         side=side,
         augment=settings.on(side),
+        judged=len(data.test if part == "test" else data.validation),
+        arch=str(settings.arch),
     )
-    return comparison.sentence("test" if len(data.test) else "val", known, training)
+    return comparison.sentence(part, known, training)
 
 
 def _objective(settings: ClassifierSettings) -> objectives.Objective:

@@ -1,5 +1,6 @@
 """Whether a network beats the baselines, in a sentence, and why it does not. No torch."""
 
+import math
 from typing import NamedTuple
 
 from vitruvius.training.recipe import Augment
@@ -21,6 +22,8 @@ class Training(NamedTuple):
     steps: int
     side: int
     augment: Augment  # its shift in pixels
+    judged: int  # images that the accuracy was measured on
+    arch: str  # as it was asked for
 
 
 def sentence(part: str, known: Baselines, training: Training) -> str:
@@ -31,11 +34,15 @@ def sentence(part: str, known: Baselines, training: Training) -> str:
     value = best.test_accuracy if part == "test" else best.val_accuracy
     assert value is not None
     where = "test" if part == "test" else "validation"
-    if training.accuracy > value:
-        better = training.accuracy - value
-        return f"better by {better:.1%} than {known.sentence(part)} on the {where} images"
+    gain = training.accuracy - value
+    chance = f", which may be chance on {training.judged:,} images" if _is_chance(value, training) else ""
+    if gain > 0:
+        return f"better by {gain:.1%} than {known.sentence(part)} on the {where} images{chance}"
     if training.accuracy == value >= ALL_RIGHT:
         return f"as good as {known.sentence(part)} on the {where} images, which leave nothing to gain"
+    if chance:
+        lost = f"worse by {-gain:.1%} than the better of them{chance}" if gain else "the same accuracy"
+        return f"level with {known.sentence(part)} on the {where} images: {lost}"
     return f"not better than {known.sentence(part)} on the {where} images: {why(value, training)}"
 
 
@@ -51,4 +58,11 @@ def why(baseline: float, training: Training) -> str:
         return "the augmentation may be too strong; compare with --shift 0 --crop 0 and without --flip"
     if training.steps < FEW_STEPS:
         return f"too few steps ({training.steps:,}); --epochs gives more"
-    return "the network may be too small, or the learning rate wrong; try --arch auto and another --lr"
+    other = "a larger network" if training.arch == "auto" else "--arch auto"
+    return f"the network may be too small, or the learning rate wrong; try {other} and another --lr"
+
+
+def _is_chance(baseline: float, training: Training) -> bool:
+    """Whether two accuracies differ by no more than for equally good classifiers in 19 of 20 cases."""
+    p = (baseline + training.accuracy) / 2
+    return abs(baseline - training.accuracy) <= 1.96 * math.sqrt(2 * p * (1 - p) / training.judged)

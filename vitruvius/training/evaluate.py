@@ -9,7 +9,7 @@ Shapes: B batch, K classes.
 from collections.abc import Sequence
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from vitruvius.core import files
@@ -21,6 +21,8 @@ from vitruvius.training.results import Mistake, Reading, Readings, Result, TestS
 
 TOP5_FROM = 10
 """With more classes than this it is counted how often the right one is among the first five."""
+MATRIX_CLASSES = 1000
+"""Most classes for which it is counted which are taken for which: 8 MB of counts, 13 MB of JSON."""
 MISTAKES = 8
 """Mistakes that are kept, the most confident first."""
 
@@ -50,7 +52,9 @@ def measure(job: Job, data: Dataset) -> TestScore:
 def score(model: nn.Module, images: Batches, names: Sequence[str], size: int = EVALUATION_BATCH) -> TestScore:
     """Return cross-entropy, accuracy, confusion matrix and the most confident mistakes of a model."""
     classes, loss, among_five = len(names), 0.0, 0
-    counts_KK = torch.zeros(classes, classes, dtype=torch.long)
+    has_matrix = classes <= MATRIX_CLASSES
+    counts_KK = torch.zeros(classes, classes, dtype=torch.long) if has_matrix else None
+    images_K, right_K, predicted_K = torch.zeros(3, classes, dtype=torch.long)
     wrong: list[tuple[float, int, int, int]] = []  # probability, index, true and predicted class
     model.eval()
     with torch.no_grad():
@@ -60,8 +64,13 @@ def score(model: nn.Module, images: Batches, names: Sequence[str], size: int = E
             assert batch.y is not None
             loss += float(cross_entropy(scores_BK, batch.y, reduction="sum"))
             said_B = scores_BK.argmax(1)
-            pairs_B = (batch.y * classes + said_B).cpu()
-            counts_KK += torch.bincount(pairs_B, minlength=classes**2).view(classes, classes)
+            true_B, said_here_B = batch.y.cpu(), said_B.cpu()
+            images_K += torch.bincount(true_B, minlength=classes)
+            right_K += torch.bincount(true_B[true_B == said_here_B], minlength=classes)
+            predicted_K += torch.bincount(said_here_B, minlength=classes)
+            if counts_KK is not None:
+                pairs_B = true_B * classes + said_here_B
+                counts_KK += torch.bincount(pairs_B, minlength=classes**2).view(classes, classes)
             if classes > TOP5_FROM:
                 among_five += int((scores_BK.topk(5).indices == batch.y[:, None]).any(1).sum())
             chance_B = scores_BK.softmax(1).amax(1)
@@ -75,11 +84,16 @@ def score(model: nn.Module, images: Batches, names: Sequence[str], size: int = E
     )
     return TestScore(
         loss=loss / len(images),
-        accuracy=counts_KK.diagonal().sum().item() / len(images),
-        confusion=tuple(map(tuple, counts_KK.tolist())),
+        accuracy=right_K.sum().item() / len(images),
+        confusion=() if counts_KK is None else tuple(map(tuple, counts_KK.tolist())),
+        per_class=() if has_matrix else tuple(zip(*_lists(images_K, right_K, predicted_K), strict=True)),
         top5=among_five / len(images) if classes > TOP5_FROM else None,
         wrong=tuple(mistakes),
     )
+
+
+def _lists(*counts_K: Tensor) -> list[list[int]]:
+    return [one.tolist() for one in counts_K]
 
 
 def _readings(folder: RunFolder) -> Readings:

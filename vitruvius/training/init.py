@@ -134,6 +134,9 @@ def _weight_file(source: str) -> Path:
     path = Path(source)
     if path.suffix == ".safetensors":
         return path
+    if path.is_file():
+        why = "other files than .safetensors can hold code that would run, and are not read"
+        raise UserError(f"--init {source}: {why}")
     folder = path if path.is_dir() else runs.find(source, ("train", "pretrain", "*"))
     return runs.verify(folder, "model.safetensors")
 

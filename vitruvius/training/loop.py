@@ -67,6 +67,7 @@ class Cursor:
     records: int = 0  # epoch records written
     best_epoch: int = 0
     best_score: float | None = None
+    best_loss: float | None = None  # on the validation samples, of the best epoch
     seconds: float = 0.0
 
 
@@ -355,7 +356,14 @@ def _close_epoch(job: Job, timing: Timing) -> Epoch:
         score = -val_loss if val_accuracy is None else val_accuracy
     cursor.epoch, cursor.position, cursor.records = cursor.epoch + 1, 0, cursor.records + 1
     cursor.loss, cursor.correct, cursor.norm = 0.0, 0, 0.0
-    if score > (-math.inf if cursor.best_score is None else cursor.best_score):
-        cursor.best_score, cursor.best_epoch = score, cursor.epoch
+    if _is_better(score, val_loss, cursor):
+        cursor.best_score, cursor.best_loss, cursor.best_epoch = score, val_loss, cursor.epoch
         job.keep_best(job)
     return record
+
+
+def _is_better(score: float, val_loss: float | None, cursor: Cursor) -> bool:
+    """Whether an epoch is the best so far; between equal accuracies the loss decides."""
+    if cursor.best_score is None or score != cursor.best_score:
+        return cursor.best_score is None or score > cursor.best_score
+    return val_loss is not None and cursor.best_loss is not None and val_loss < cursor.best_loss

@@ -37,7 +37,7 @@ def write(folder: RunFolder, run: Trained) -> None:
     epochs, test, data = results.epochs(folder.records()), run.test, run.data
     drawn = {
         "curves.png": curves(epochs) if epochs else None,
-        "confusion.png": card.confusion(data.classes, test.confusion) if test else None,
+        "confusion.png": card.confusion(data.classes, test.confusion) if test and test.confusion else None,
         "mistakes.png": mistakes(run.wrong) if run.wrong else None,
     }
     _write_pictures(folder, drawn)
@@ -55,7 +55,7 @@ def write_evaluation(
     """Write report.html and the pictures of a network on other data."""
     names = [one.name for one in found.classes]
     drawn = {
-        "confusion.png": card.confusion(names, score.confusion, "Images"),
+        "confusion.png": card.confusion(names, score.confusion, "Images") if score.confusion else None,
         "mistakes.png": mistakes(wrong) if wrong else None,
     }
     _write_pictures(folder, drawn)

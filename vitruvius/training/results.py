@@ -123,7 +123,9 @@ class TestScore(Strict):
     __test__: ClassVar[bool] = False  # pytest would collect a class of this name
     loss: float
     accuracy: float
-    confusion: tuple[tuple[int, ...], ...]  # true class by predicted class
+    confusion: tuple[tuple[int, ...], ...]  # true class by predicted class; empty with very many classes
+    per_class: tuple[tuple[int, int, int], ...] = ()
+    """Images, right ones and predictions of each class, where there are too many for a matrix."""
     top5: float | None = None
     """How often the class is among the first five; None with ten classes or fewer."""
     wrong: tuple[Mistake, ...] = ()
@@ -132,21 +134,27 @@ class TestScore(Strict):
     @property
     def images(self) -> int:
         """Return how many images were classified."""
-        return sum(map(sum, self.confusion))
+        return sum(images for images, _, _ in self.counts)
 
     @property
     def interval(self) -> tuple[float, float]:
         """Return the 95 % interval of the accuracy."""
-        right = sum(row[index] for index, row in enumerate(self.confusion))
-        return wilson(right, self.images)
+        return wilson(sum(right for _, right, _ in self.counts), self.images)
+
+    @property
+    def counts(self) -> tuple[tuple[int, int, int], ...]:
+        """Return the images, the right ones and the predictions of each class."""
+        columns = [sum(column) for column in zip(*self.confusion, strict=True)]
+        return self.per_class or tuple(
+            (sum(row), row[index], columns[index]) for index, row in enumerate(self.confusion)
+        )
 
 
-def class_scores(classes: Sequence[str], confusion: Sequence[Sequence[int]]) -> list[ClassScore]:
+def class_scores(classes: Sequence[str], score: TestScore) -> list[ClassScore]:
     """Return the score of every class by its counts."""
-    columns = [sum(column) for column in zip(*confusion, strict=True)]
     return [
-        ClassScore(name=name, images=sum(row), right=row[index], predicted=columns[index])
-        for index, (name, row) in enumerate(zip(classes, confusion, strict=True))
+        ClassScore(name=name, images=images, right=right, predicted=predicted)
+        for name, (images, right, predicted) in zip(classes, score.counts, strict=True)
     ]
 
 

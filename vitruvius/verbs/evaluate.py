@@ -54,7 +54,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
             part=found.part,
             data=found.name,
             model=str(source),
-            classes=tuple(class_scores(model.classes, score.confusion)),
+            classes=tuple(class_scores(model.classes, score)),
             notes=found.notes,
             run=str(folder.folder),
         )

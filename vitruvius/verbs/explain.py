@@ -10,6 +10,7 @@ vitruvius explain attention_cost --set tokens=17 --set heads=3
 vitruvius explain earth_mover --json
 vitruvius explain attention --check '{"scores": [4, 7, 8], "weights": ["1/(1+e^3+e^4)", 0.265, 0.721]}'
 vitruvius explain bptt --hint 2
+vitruvius explain --document 000 --out solutions
 """
 
 from collections.abc import Iterator
@@ -38,7 +39,9 @@ class Config(config.Config):
     format: Literal["text", "markdown", "latex", "html", "json"] | None = None
     """text, markdown, latex, html or json; default: by the ending of --out, otherwise text."""
     out: str = ""
-    """Write this file, and the figures as PNG beside it; with --all a folder."""
+    """Write this file, and the figures as PNG beside it; with --all and --document a folder."""
+    document: str = ""
+    """Solve a whole assignment of the table of coursework, 000 to 004, as HTML, LaTeX and notebook."""
     all: bool = False
     """Every lesson on its own numbers."""
     check: str = ""
@@ -53,6 +56,9 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     from vitruvius.teaching.results import Lessons, Part, Worked
 
     _refuse(config, flags)
+    if config.document:
+        yield from _document(config)
+        return
     if config.check or config.hint:
         yield from _check(config)
         return
@@ -83,6 +89,17 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     yield result
 
 
+def _document(config: Config) -> Iterator[records.Record]:
+    """Solve every question of a document, and write it in all formats."""
+    from vitruvius.teaching import solved_document
+    from vitruvius.teaching.results import Document
+
+    for found in solved_document.solve(config.document):
+        if isinstance(found, Document):
+            yield records.Note(text=solved_document.write(found, Path(config.out)))
+        yield found
+
+
 def _check(config: Config) -> Iterator[records.Record]:
     """Compare a student's values with the right ones, and show the verdict."""
     from vitruvius.teaching import answers, solution, verdict
@@ -96,6 +113,10 @@ def _check(config: Config) -> Iterator[records.Record]:
 
 def _refuse(config: Config, flags: Flags) -> None:
     """Refuse options that would silently be ignored."""
+    if config.document and (config.lesson or config.all or config.check or config.hint or config.format):
+        raise UserError("--document solves a whole assignment in all formats: it goes with --out alone")
+    if config.document and not config.out:
+        raise UserError("--document writes into a folder: name it, as in --document 001 --out solutions")
     if config.all and config.lesson:
         raise UserError(f"--all works every lesson: leave '{config.lesson}' out, or --all")
     if (config.question or config.set) and not config.lesson:

@@ -27,7 +27,7 @@ def headline(result: records.Result) -> str:
         best = max(result.rows, key=lambda row: row.mean)
         return f"{best.mean:.2%} probe accuracy with {best.features}"
     if isinstance(result, Diagnosis):
-        return result.verdict if result.findings else f"nothing found by {len(result.checked)} checks"
+        return result.verdict
     predictions = getattr(result, "predictions", None)  # of `predict`, whose type the verb holds
     if predictions is not None:
         return f"{len(predictions)} {'image' if len(predictions) == 1 else 'images'}"

@@ -58,15 +58,17 @@ def confusion(folder: Path) -> Heatmap | None:
     if not readings:
         return None
     counts = readings[-1].score.confusion
+    if not counts:  # too many classes for a matrix
+        return None
     return card.confusion(_classes(folder, len(counts)), counts)
 
 
 def facts(result: records.Result) -> Table:
-    """The fields of a result that are one value each."""
+    """The fields of a result that are one value each, without those that it has not."""
     fields = result.model_dump(mode="json")
     rows = []
     for name, value in fields.items():
-        if not isinstance(value, list | dict):
+        if value not in (None, "") and not isinstance(value, list | dict):
             is_share = name.endswith("accuracy") and isinstance(value, float)
             rows.append((name.replace("_", " "), f"{value:.2%}" if is_share else cell(value)))
     return Table(columns=("result", ""), rows=tuple(rows))
@@ -106,7 +108,11 @@ def diagnosis(folder: Path, result: Diagnosis) -> dict[str, Any]:
                 folder / "records.jsonl", Quoted, {k: v for k, v in line.items() if k != "kind"}
             )
             quoted[one.where] = [(text.lstrip().startswith(">"), text) for text in one.source.splitlines()]
-    rest = [*result.summary(), *(block for table in result.tables or () for block in table.view())]
+    rest = [
+        result.headline(),
+        *result.remarks(),
+        *(block for table in result.tables or () for block in table.view()),
+    ]
     return {
         "findings": [(found, quoted.get(found.where, [])) for found in result.findings],
         "blocks": markup.blocks(rest),

@@ -6,11 +6,9 @@ beside its field. The address holds the numbers, so that a link to a computation
 
 import io
 import zipfile
-from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-from urllib.parse import urlencode
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -18,11 +16,10 @@ from starlette.responses import Response
 
 from vitruvius import lessons
 from vitruvius.core import plugins
-from vitruvius.core.errors import UserError, unknown
+from vitruvius.core.errors import UserError
 from vitruvius.teaching import report, work
 from vitruvius.teaching.results import Worked
-from vitruvius.web import markup
-from vitruvius.web.form import Field, Form, form
+from vitruvius.web import lesson_address, markup
 from vitruvius.web.site import Site, get, sends
 
 FORMATS = {
@@ -52,8 +49,7 @@ def index(site: Site, request: Request) -> Response:
 
 def lesson(site: Site, request: Request) -> Response:
     """Show a lesson worked with the numbers in the address, and the form that changes them."""
-    name = _known(request.path_params["name"])
-    filled = form(lessons.get(name).Question, _sent(request))
+    name, filled = lesson_address.name(request), lesson_address.filled(request)
     worked, refusal = None, filled.refusal
     if filled.question is not None:
         try:
@@ -62,7 +58,7 @@ def lesson(site: Site, request: Request) -> Response:
             refusal = str(error)
     return markup.page(
         "lesson.html",
-        _title(name),
+        lesson_address.title(name),
         "lessons",
         name=name,
         summary=plugins.members("lessons")[name].summary,
@@ -71,21 +67,17 @@ def lesson(site: Site, request: Request) -> Response:
         refusal=refusal,
         refused=refusal or any(field.refusal for field in filled.fields),
         worked=_shown(worked) if worked else None,
-        changed=urlencode(_changed(filled)),
+        query=lesson_address.query(filled),
         formats=FORMATS,
     )
 
 
 def download(site: Site, request: Request) -> Response:
     """Send a worked lesson as one document, or as a zip of the document and its pictures."""
-    name, format = _known(request.path_params["name"]), request.path_params["format"]
+    name, format = lesson_address.name(request), request.path_params["format"]
     if format not in FORMATS:
         raise HTTPException(404, f"There is no format '{format}': choose {', '.join(FORMATS)}.")
-    filled = form(lessons.get(name).Question, _sent(request))
-    if filled.question is None:
-        said = [*(field.refusal for field in filled.fields), filled.refusal]
-        raise UserError("; ".join(filter(None, said)))
-    worked = _worked(name, filled.question)
+    worked = _worked(name, lesson_address.question(lesson_address.filled(request)))
     if format in ("html", "json"):
         return sends(
             report.document(worked, format, name), FORMATS[format], f"{name}{report.ENDINGS[format]}"
@@ -101,16 +93,6 @@ def download(site: Site, request: Request) -> Response:
             for one in written:
                 archive.write(one, one.name)
     return sends(packed.getvalue(), "application/zip", f"{name}.zip")
-
-
-def _known(name: str) -> str:
-    if name not in (known := plugins.members("lessons")):
-        raise HTTPException(404, f"There is {unknown('lesson', name, known)}")
-    return name
-
-
-def _sent(request: Request) -> Mapping[str, str]:
-    return {name: text for name, text in request.query_params.items() if name != "token"}
 
 
 def _worked(name: str, question: lessons.Question) -> Worked:
@@ -134,17 +116,6 @@ def _shown(worked: Worked) -> dict[str, Any]:
         "steps": steps,
         "proofs": markup.blocks([block for proof in worked.checks for block in proof.view()], "p-"),
     }
-
-
-def _changed(filled: Form) -> list[tuple[str, str]]:
-    def is_changed(field: Field) -> bool:
-        return field.text != field.default
-
-    return [(field.name, field.text) for field in filled.fields if is_changed(field)]
-
-
-def _title(name: str) -> str:
-    return name.replace("_", " ").capitalize()
 
 
 ROUTES = (

@@ -14,8 +14,7 @@ from vitruvius.core.errors import UserError
 from vitruvius.core.run_list import is_running
 from vitruvius.doctor.results import Result as Diagnosis
 from vitruvius.ranking.results import Result as Ranked
-from vitruvius.training.results import epochs
-from vitruvius.web import library, live, markup, shown_runs
+from vitruvius.web import library, live, markup, progress, shown_runs
 from vitruvius.web.security import REPORT_POLICY
 from vitruvius.web.site import Site, get, png, stream
 
@@ -76,12 +75,10 @@ def _content(folder: Path, result: records.Result | None) -> dict[str, Any]:
     """What the page of a run shows, by the kind of its result."""
     if result is None or (folder.parent.name in ("train", "pretrain") and is_running(folder)):
         lines = list(library.lines(folder))
-        config = library.config(folder)
-        done = epochs(lines) if folder.parent.name == "train" else []
         shown = markup.blocks(live.figures(folder, lines))
         return {
             "kind": "live",
-            "live": live.state(folder, config, lines, done),
+            "live": progress.state(folder, library.config(folder), lines),
             "blocks": shown or Markup('<div class="plots"></div>'),
         }
     if isinstance(result, Ranked):

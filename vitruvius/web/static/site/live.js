@@ -9,7 +9,8 @@ const plots = document.querySelector("#plots .plots");
 
 function show(state) {
   sentence.textContent = state.sentence;
-  if (progress && state.total) {
+  progress.hidden = !state.total;
+  if (state.total) {
     progress.max = state.total;
     progress.value = state.done;
   }

@@ -1,12 +1,14 @@
 /** Draw the plots of a page with plotly; each element holds its data and layout as JSON. */
 
 const SETTINGS = { displaylogo: false, responsive: true };
+const NARROW = 480; // pixels below which the names of curves stand under the plot, not beside it
 
 /** Draw or redraw one plot. */
 export function draw(element, plot) {
   if (!window.Plotly) return;
   element.removeAttribute("data-plot");
-  const layout = { ...plot.layout, autosize: true, uirevision: "kept" };
+  const legend = element.clientWidth < NARROW ? { legend: { orientation: "h", y: -0.3 } } : {};
+  const layout = { ...plot.layout, ...legend, autosize: true, uirevision: "kept" };
   window.Plotly.react(element, plot.data, layout, SETTINGS);
 }
 

@@ -1,0 +1,27 @@
+"""A tensor that the backward pass needs was changed in place."""
+
+from vitruvius.checks import Findings, InplaceChange, Trace, exact_error, training
+
+SICK = training(
+    "h = net(torch.randn(8, 3)).sigmoid()",
+    "h += 1  # here",
+    "try:",
+    "    h.mean().backward()",
+    "except RuntimeError:",
+    "    net(torch.randn(8, 3)).square().mean().backward()",
+)
+HEALTHY = SICK.replace("h += 1", "h = h + 1")
+
+
+def inplace_saved_tensor(trace: Trace) -> Findings:
+    """The backward pass that failed, and the change that it complains of."""
+    for event in trace.of(InplaceChange)[:1]:
+        yield exact_error(
+            where=event.where,
+            evidence=f"backward() failed: {event.error}",
+            why="the derivative of an earlier operation is computed from its result, which "
+            + (f"{event.operation} on this line has overwritten" if event.operation else "was overwritten"),
+            fix="write a new tensor: h = h + 1 instead of h += 1, relu(h) instead of relu_(h), clone() "
+            "before "
+            "h[i] = ...",
+        )

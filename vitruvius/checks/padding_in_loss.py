@@ -1,0 +1,37 @@
+"""Padding counts in the loss: the network learns to predict it."""
+
+from vitruvius.checks import Finding, Findings, Targets, Trace, lines, training
+
+SICK = training(
+    "text = torch.randint(1, 9, (8, 7)) * (torch.arange(7) < torch.randint(2, 8, (8, 1)))",
+    "F.cross_entropy(net(text[:, :-1]).transpose(1, 2), text[:, 1:]).backward()  # here",
+    net="nn.Sequential(nn.Embedding(9, 8, padding_idx=0), nn.Linear(8, 9))",
+    steps=8,
+)
+HEALTHY = SICK.replace("text[:, 1:])", "text[:, 1:], ignore_index=0)")
+
+
+def padding_in_loss(trace: Trace) -> Findings:
+    """Targets whose rows end in runs of one number, of different lengths, that occurs nowhere else."""
+    events = trace.of(Targets)
+    for line in lines(events):
+        here = [event for event in events if event.where == line]
+        padded = [event for event in here if event.padding is not None]
+        values = {event.padding for event in padded}
+        if len(padded) < 2 or 2 * len(padded) < len(here) or len(values) != 1:
+            continue
+        declared = any(event.declared for event in padded)
+        if not declared and any(event.is_sorted for event in padded):
+            continue
+        share = sum(event.padded for event in padded) / len(padded)
+        (value,) = values
+        yield Finding(
+            where=line,
+            evidence=f"{share:.0%} of the targets are {value}, at the ends of rows only"
+            + (", and the embedding says padding_idx" if declared else ""),
+            why="the mean is taken over padding too: the loss looks small, and short rows teach little else",
+            fix=f"cross_entropy(..., ignore_index={value}), or a mask and a mean over what it keeps",
+            severity="error" if declared else "warning",
+            confidence="exact" if declared else "heuristic",
+            explains=("rate_too_low",),
+        )

@@ -1,0 +1,104 @@
+"""A softmax, a logarithm of one or an argmax runs over the wrong axis."""
+
+from vitruvius.checks import (
+    Criterion,
+    Finding,
+    Findings,
+    Prediction,
+    Trace,
+    exact_error,
+    lines,
+    named,
+    training,
+)
+
+LESSON = "softmax_attention"
+SICK = training(
+    "x = torch.randn(4, 5, 8)",
+    "q = net(x)",
+    "weights = (q @ q.transpose(1, 2) / 8**0.5).softmax(dim=1)  # here",
+    "(weights @ q - x).square().mean().backward()",
+    net="nn.Linear(8, 8)",
+)
+HEALTHY = SICK.replace("dim=1", "dim=-1")
+
+
+def wrong_axis(trace: Trace) -> Findings:
+    """Attention weights, log-probabilities and predicted classes: each has one right axis."""
+    yield from _attention(trace)
+    yield from _criterion(trace)
+    yield from _prediction(trace)
+
+
+def _attention(trace: Trace) -> Findings:
+    found = [(event, graph.query_softmax) for event, graph in trace.graphs() if graph.query_softmax]
+    for event, (where, module, axis) in found[:1]:
+        what = "queries" if axis == 1 else "heads or rows of the batch"
+        yield Finding(
+            where=where or event.where,
+            module=named(trace, module),
+            also=(event.where,),
+            evidence=f"the softmax of the attention scores runs over the {what} (dim={-1 - axis}), the "
+            "sum that "
+            "follows over the keys",
+            why="the weights of a query then do not sum to 1: how much it gets depends on the other queries",
+            fix="softmax(dim=-1): over the keys",
+            severity="error" if axis == 1 else "warning",
+            confidence="exact" if axis == 1 else "heuristic",
+            explains=("rate_too_low",),
+        )
+
+
+def _criterion(trace: Trace) -> Findings:
+    """Predictions that are distributions along another axis than that of the classes."""
+    looked = [event for event in trace.of(Criterion) if event.details and len(event.scores) > 1]
+    for line in lines(looked):
+        here = [event for event in looked if event.where == line]
+        axes = [_axis(event) for event in here]
+        if axes[0] is None or set(axes) != {axes[0]} or len({event.scores for event in here}) > 3:
+            continue
+        event = here[0]
+        yield exact_error(
+            where=line,
+            evidence=f"the predictions {list(event.scores)} sum to 1 along axis {axes[0]}, in all "
+            f"{len(here)} "
+            f"batches looked at, not along that of the classes",
+            why="a softmax over the rows lets the samples of a batch compete, and says nothing about the "
+            "classes",
+            fix="softmax or log_softmax over the classes: dim=1 (dim=-1 for kl_div)",
+            explains=("rate_too_low", "initial_loss"),
+        )
+
+
+def _axis(event: Criterion) -> int | None:
+    """The wrong axis along which predictions are distributions; None if there is none."""
+    facts = event.details
+    if facts is None or event.name not in ("nll_loss", "kl_div", "cross_entropy"):
+        return None
+    axes = {*facts.distribution_axes, *facts.logarithm_axes}
+    right = {1} if event.name != "kl_div" else {*range(1, len(event.scores))}
+    return min(axes) if axes and not axes & right else None
+
+
+def _prediction(trace: Trace) -> Findings:
+    """The class is looked for among the rows: argmax(0), or argmax of all scores."""
+    losses = [event for event in trace.of(Criterion) if event.name in ("cross_entropy", "nll_loss")]
+    classifying = {event.scores for event in losses if event.target == (event.scores[:1] + event.scores[2:])}
+    found = [event for event in trace.of(Prediction) if event.scores in classifying]
+    for line in lines(found):
+        here = [event for event in found if event.where == line]
+        event = here[0]
+        # Pairs are compared in both directions, and equal sizes may have changed places.
+        alike = event.axis is not None and event.scores[event.axis] == event.scores[1]
+        if any(other.axis == 1 for other in here) or alike:
+            continue
+        over = "all scores" if event.axis is None else f"axis {event.axis}"
+        yield Finding(
+            where=line,
+            evidence=f"the largest of the scores {list(event.scores)} is looked for over {over}; the loss "
+            "has "
+            "its classes on axis 1",
+            why="the index found is no class, and a comparison with the labels broadcasts without an error",
+            fix="argmax(dim=1)",
+        )
+        return

@@ -1,0 +1,285 @@
+"""Calls of torch's functions that checks look at: who made which tensor, masks, reshapes, changes in place.
+
+Costly facts are recorded while the watcher is sampling; every call costs a microsecond otherwise.
+"""
+
+import math
+import sys
+import weakref
+from types import FrameType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.optim import Optimizer
+
+from vitruvius.checks import InplaceChange, Mask, NanSource, Prediction, Reshaped
+from vitruvius.doctor import masks, origins, user_code
+from vitruvius.doctor.hazards import Hazard
+from vitruvius.doctor.origins import Origin
+from vitruvius.doctor.reshapes import lost_axis
+from vitruvius.doctor.telling import tell
+from vitruvius.doctor.watcher import Watcher
+
+CALLER = 2  # frames between a replacement and who called the original
+HAZARDS = (
+    *("sqrt", "rsqrt", "log", "log2", "log10", "pow", "div", "divide", "true_divide", "reciprocal"),
+    *("acos", "asin", "arccos", "arcsin", "atan2", "exp", "mean", "std"),
+)
+ACTIVATIONS = ("relu", "sigmoid", "tanh", "softmax", "log_softmax")
+SUMS = ("__add__", "__radd__", "__iadd__", "__sub__", "__rsub__", "add", "sub")
+IN_PLACE = (
+    *("__iadd__", "__isub__", "__imul__", "__itruediv__", "__setitem__", "add_", "sub_", "mul_", "div_"),
+    *("clamp_", "masked_fill_", "relu_", "sigmoid_", "tanh_", "exp_", "zero_", "fill_", "copy_", "sqrt_"),
+)
+FUNCTIONS = (*HAZARDS, *ACTIVATIONS, "stack", "where", "masked_fill", "reshape", "max", "relu_")
+OPTIM = sys.modules[Optimizer.__module__].__file__ or ""
+FOLDER = OPTIM.rpartition("optimizer.py")[0]
+
+
+def replacements() -> list[tuple[Any, str, Any]]:
+    """The functions and methods that are replaced, with what replaces them."""
+    method = torch.Tensor
+    found: list[tuple[Any, str, Any]] = [
+        (owner, name, _hazard) for owner in (torch, method) for name in HAZARDS if hasattr(owner, name)
+    ]
+    found += [(method, name, _hazard) for name in ("__truediv__", "__pow__")]
+    found += [(owner, name, _activation) for owner in (torch, method) for name in ACTIVATIONS]
+    found += [(method, name, _sum) for name in SUMS if name != "__iadd__"]
+    found += [(method, name, _in_place) for name in IN_PLACE]
+    found += [(owner, name, _filled) for owner in (torch, method) for name in ("masked_fill",)]
+    found += [(method, name, _reshaped) for name in ("view", "reshape")]
+    found += [(owner, "max", _largest) for owner in (torch, method)]
+    found += [(torch, "stack", _stacked), (torch, "where", _chosen), (torch, "reshape", _reshaped)]
+    found += [(torch, "relu_", _in_place), (functional, "multi_head_attention_forward", _multihead)]
+    return found
+
+
+def line(frame: FrameType) -> str:
+    """The line of the user's code that called an operation, perhaps through torch."""
+    file = frame.f_code.co_filename
+    return f"{file}:{frame.f_lineno}" if user_code.is_plain(frame) else user_code.where()
+
+
+def running(watcher: Watcher) -> "weakref.ref[nn.Module] | None":
+    """The innermost module that is running."""
+    return weakref.ref(watcher.stack[-1]) if watcher.stack else None
+
+
+def _hazard(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
+    value = original(*args, **kwargs)
+    if not watcher.busy:
+        frame = sys._getframe(CALLER)
+        tell(
+            watcher,
+            (NanSource,),
+            _note_hazard,
+            watcher,
+            original.__name__,
+            (*args, *kwargs.values()),
+            value,
+            frame,
+        )
+    return value
+
+
+def _note_hazard(watcher: Watcher, name: str, given: tuple[Any, ...], value: Any, frame: FrameType) -> None:
+    if not isinstance(value, Tensor) or not value.is_floating_point() or not _is_plain(value):
+        return
+    file = frame.f_code.co_filename
+    if file.startswith(FOLDER):
+        return
+    if not value.requires_grad:
+        wanted = watcher.sampling or watcher.hazards.alarmed
+        if not wanted or not user_code.is_users(file):
+            return
+    operands = tuple(v for v in given if isinstance(v, Tensor | float))
+    with watcher.looking():
+        watcher.hazards.add(Hazard(name, line(frame), running(watcher), operands, value))
+
+
+def _is_plain(value: Tensor) -> bool:
+    return value.layout is torch.strided and not value.is_nested and type(value) in (Tensor, nn.Parameter)
+
+
+def _activation(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
+    value = original(*args, **kwargs)
+    if torch.is_grad_enabled() and not watcher.busy:
+        name, frame = original.__name__, sys._getframe(CALLER)
+        if name == "softmax":
+            tell(watcher, (NanSource,), _note_hazard, watcher, name, args, value, frame)
+        if watcher.sampling:
+            tell(watcher, (NanSource,), mark, watcher, name, value, frame)
+    return value
+
+
+def mark(watcher: Watcher, operation: str, value: Any, frame: FrameType) -> None:
+    """Note who made a tensor."""
+    if isinstance(value, Tensor) and value.grad_fn is not None:
+        origins.mark(value, Origin(operation, line(frame), running(watcher)))
+
+
+def _sum(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
+    value = original(*args, **kwargs)
+    if isinstance(value, Tensor) and not value.dim() and value.requires_grad and watcher.sampling:
+        tell(watcher, (), _note_constant, watcher, args, value, sys._getframe(CALLER))
+    elif isinstance(value, Tensor) and value.dim() > 2 and value.requires_grad and watcher.sampling:
+        tell(watcher, (Mask,), _note_added, watcher, args, value, sys._getframe(CALLER))
+    return value
+
+
+def _note_added(watcher: Watcher, terms: Any, value: Tensor, frame: FrameType) -> None:
+    """Note a mask that is added to scores by hand."""
+    if not user_code.is_users(frame.f_code.co_filename):
+        return
+    for mask in terms:
+        plain = isinstance(mask, Tensor) and mask.is_floating_point() and not mask.requires_grad
+        fits = plain and mask.dim() > 1 and mask.shape[-1] == value.shape[-1]
+        if fits and bool((mask.detach() <= masks.HIDDEN).any()):
+            note_mask(watcher, "addition", masks.added(mask), frame)
+
+
+def _note_constant(watcher: Watcher, terms: Any, value: Tensor, frame: FrameType) -> None:
+    """Note the number that is added to a loss without a gradient."""
+    constants = [t for t in terms if not (isinstance(t, Tensor) and t.requires_grad)]
+    numbers = [float(t) for t in constants if isinstance(t, int | float) or t.numel() == 1]
+    if numbers and len(numbers) < len(terms):
+        origins.mark(value, Origin("sum", line(frame), None, math.fsum(numbers)))
+
+
+def _stacked(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
+    value = original(*args, **kwargs)
+    if isinstance(value, Tensor) and value.dim() == 1 and value.requires_grad and watcher.sampling:
+        tell(
+            watcher, (), _note_constant, watcher, tuple(args[0] if args else ()), value, sys._getframe(CALLER)
+        )
+    return value
+
+
+def _in_place(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
+    value = original(*args, **kwargs)
+    if torch.is_grad_enabled() and not watcher.busy:
+        name, frame = original.__name__, sys._getframe(CALLER)
+        tell(watcher, (InplaceChange,), _note_change, watcher, name, args[0], frame)
+        if name == "__iadd__":
+            changed = value
+            if (
+                isinstance(changed, Tensor)
+                and not changed.dim()
+                and changed.requires_grad
+                and watcher.sampling
+            ):
+                tell(watcher, (), _note_constant, watcher, args, changed, frame)
+    return value
+
+
+def _note_change(watcher: Watcher, name: str, changed: Any, frame: FrameType) -> None:
+    if isinstance(changed, Tensor) and changed.requires_grad and not changed.is_leaf:
+        watcher.changes.append((line(frame), name, tuple(changed.shape), changed._version))
+
+
+def _filled(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
+    value = original(*args, **kwargs)
+    if watcher.sampling and torch.is_grad_enabled():
+        given = dict(zip(("input", "mask", "value"), args, strict=False)) | kwargs
+        tell(watcher, (Mask,), _note_fill, watcher, given, sys._getframe(CALLER))
+    return value
+
+
+def _note_fill(watcher: Watcher, given: dict[str, Any], frame: FrameType) -> None:
+    mask, low = given.get("mask"), given.get("value")
+    if isinstance(mask, Tensor) and _is_low(low) and user_code.is_users(frame.f_code.co_filename):
+        note_mask(watcher, "masked_fill", masks.Hidden(mask.detach()), frame)
+
+
+def _is_low(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        value = value.item() if value.numel() == 1 else 0.0
+    return isinstance(value, int | float) and value <= masks.HIDDEN
+
+
+def _chosen(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
+    value = original(*args, **kwargs)
+    if watcher.sampling and len(args) == 3 and not kwargs and torch.is_grad_enabled():
+        tell(watcher, (Mask,), _note_choice, watcher, args, sys._getframe(CALLER))
+    return value
+
+
+def _note_choice(watcher: Watcher, args: tuple[Any, ...], frame: FrameType) -> None:
+    """Note a mask that `where` applies to scores."""
+    mask, yes, no = args
+    if isinstance(mask, Tensor) and user_code.is_users(frame.f_code.co_filename) and mask.dtype == torch.bool:
+        if _is_low(no) and not _is_low(yes):
+            note_mask(watcher, "where", masks.Hidden(~mask.detach()), frame)
+        elif _is_low(yes) and not _is_low(no):
+            note_mask(watcher, "where", masks.Hidden(mask.detach()), frame)
+
+
+def _multihead(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
+    if watcher.sampling and torch.is_grad_enabled():
+        tell(watcher, (Mask,), _note_multihead, watcher, kwargs, sys._getframe(CALLER))
+    return original(*args, **kwargs)
+
+
+def _note_multihead(watcher: Watcher, given: dict[str, Any], frame: FrameType) -> None:
+    for name in ("attn_mask", "key_padding_mask"):
+        mask = given.get(name)
+        if isinstance(mask, Tensor):
+            hidden = masks.added(mask) if mask.is_floating_point() else masks.Hidden(mask.detach() != 0)
+            note_mask(watcher, name, hidden, frame)
+
+
+def note_attention_mask(watcher: Watcher, mask: Any, frame: FrameType) -> None:
+    """Note the mask of scaled_dot_product_attention, which is True where a key takes part."""
+    if isinstance(mask, Tensor) and user_code.is_users(frame.f_code.co_filename):
+        hidden = masks.added(mask) if mask.is_floating_point() else masks.Hidden(~mask.detach().bool())
+        note_mask(watcher, "attn_mask", hidden, frame)
+
+
+def note_mask(watcher: Watcher, name: str, hidden: masks.Hidden, frame: FrameType) -> None:
+    """Note a mask that says something about the order of tokens; that of a batch waits for its tokens."""
+    with watcher.looking():
+        per_row, module = hidden.per_row, running(watcher)
+        if per_row is not None and watcher.stack:
+            watcher.running.masks.append((name, line(frame), module, per_row))
+        if hidden.keys is None or hidden.anti_causal:
+            empty = hidden.keys is not None and bool(hidden.keys.all(-1).any())
+            facts = {"added": hidden.keys is None, "anti_causal": hidden.anti_causal, "emptied": empty}
+            watcher.note_mask(name, line(frame), module, **facts)
+
+
+def _reshaped(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
+    value = original(*args, **kwargs)
+    if watcher.sampling and torch.is_grad_enabled():
+        tell(watcher, (Reshaped,), _note_reshape, watcher, args[0], value, sys._getframe(CALLER))
+    return value
+
+
+def _note_reshape(watcher: Watcher, before: Any, after: Any, frame: FrameType) -> None:
+    both = isinstance(before, Tensor) and isinstance(after, Tensor) and before.is_floating_point()
+    if not both or before.dim() < 2 or not (before.requires_grad or watcher.stack or watcher.optimisers):
+        return
+    lost = lost_axis(tuple(before.shape), tuple(after.shape))
+    if lost is None or not user_code.is_users(frame.f_code.co_filename):
+        return
+    made = before.grad_fn.name() if before.grad_fn is not None else ""
+    if made.startswith(("Cat", "ConstantPad")):  # the shift of relative positions is made so on purpose
+        return
+    shapes = {"before": tuple(before.shape), "after": tuple(after.shape), "axis": lost}
+    watcher.note(Reshaped(**watcher.now(line(frame)), **shapes, module=watcher.path_of(running(watcher))))
+
+
+def _largest(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
+    if not watcher.busy and len(args) + len(kwargs) == 2:
+        tell(watcher, (Prediction,), note_prediction, watcher, *args, **kwargs)
+    return original(*args, **kwargs)
+
+
+def note_prediction(watcher: Watcher, input: Any, dim: Any = None, *args: Any, **kwargs: Any) -> None:
+    """Note along which axis the largest score of a network is looked for."""
+    if isinstance(dim, Tensor) or not isinstance(input, Tensor) or not input.is_floating_point():
+        return
+    if input.dim() >= 2 and min(input.shape[:2]) > 1 and input.shape == watcher.scores:
+        axis = None if dim is None else int(dim) % input.dim()
+        watcher.note(Prediction(**watcher.now(), axis=axis, scores=tuple(input.shape)))

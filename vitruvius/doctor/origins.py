@@ -1,0 +1,50 @@
+"""Which operation, line and module made a tensor: notes on its node of the autograd graph."""
+
+import weakref
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor, nn
+
+KEY = "vitruvius"
+RESHAPES = (
+    *(
+        "SqueezeBackward0",
+        "SqueezeBackward1",
+        "ViewBackward0",
+        "ReshapeAliasBackward0",
+        "UnsafeViewBackward0",
+    ),
+    *("UnsqueezeBackward0", "PermuteBackward0", "TransposeBackward0", "CloneBackward0", "ToCopyBackward0"),
+    *("TBackward0", "ExpandBackward0", "SliceBackward0", "AliasBackward0"),
+)
+"""Operations that give the same numbers in another shape or order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Who made a tensor."""
+
+    operation: str
+    where: str
+    module: weakref.ref[nn.Module] | None = None
+    constant: float | None = None  # the number without a gradient that was added, if one was
+
+
+def mark(value: Tensor, origin: Origin) -> None:
+    """Note who made a tensor; it is found as long as the graph exists."""
+    if value.grad_fn is not None:
+        value.grad_fn.metadata[KEY] = origin
+
+
+def of(node: Any) -> Origin | None:
+    """Who made the tensor of a node, if that was noted."""
+    found = node.metadata.get(KEY) if node is not None else None
+    return found if isinstance(found, Origin) else None
+
+
+def behind_reshapes(node: Any) -> Any:
+    """The node that made the numbers of a tensor, whatever their shape is now."""
+    while node is not None and of(node) is None and node.name() in RESHAPES:
+        node = node.next_functions[0][0]
+    return node
