@@ -118,7 +118,9 @@ def loaders(train: str, valid: str, shuffle: str = "False") -> str:
 
 
 FIRST, REST = "Rows(list(range(64)))", "Rows(list(range(64, 96)))"
-EVALUATED = STEP + """
+EVALUATED = (
+    STEP
+    + """
 total = 0.0
 for epoch in range(3):
     for i in batches():
@@ -127,6 +129,7 @@ net.eval()
 for i in range(6):
     LINE
 """
+)
 
 SILENT = {
     "the last and the best loss are kept": STEP
@@ -229,7 +232,7 @@ for i in [*batches(), *batches()]:
     scaler.update()
 """,
     "AMP, switched off": 'scaler = torch.amp.GradScaler("cpu", enabled=False)\n'
-    + """
+     """
 for i in [*batches(), *batches()]:
     optimizer.zero_grad()
     scaler.scale(F.cross_entropy(net(x[i]), y[i])).backward()
@@ -393,7 +396,8 @@ for i in [*batches(), *batches(), *batches()]:
 """,
     "OneCycle per batch": "schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, total_steps=48)\n"
     + SCHEDULED.replace("PER_BATCH", "schedule.step()").replace("PER_EPOCH", "pass"),
-    "OneCycle, stopped early": "schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, total_steps=140)\n"
+    "OneCycle, stopped "
+    "early": "schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, total_steps=140)\n"
     + SCHEDULED.replace("PER_BATCH", "schedule.step()").replace("PER_EPOCH", "pass"),
     "a cosine per epoch": "schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 8)\n"
     + SCHEDULED.replace("PER_BATCH", "pass").replace("PER_EPOCH", "schedule.step()"),
@@ -573,7 +577,9 @@ for epoch in range(8):
 """,
     ("validation_leak", "two splits of one set"): loaders(
         "Rows(list(range(64)))", "Rows(list(range(48, 96)))"
-    ).replace("net(a).argmax(1) == b", "net(a).argmax(1) == b").replace("for a, b in loader)", "for a, b in loader)  # here"),
+    )
+    .replace("net(a).argmax(1) == b", "net(a).argmax(1) == b")
+    .replace("for a, b in loader)", "for a, b in loader)  # here"),
     ("validation_augmented", "the augmented set"): loaders(FIRST, "Rows(list(range(64, 96)), 0.3)").replace(
         "for a, b in loader)", "for a, b in loader)  # here"
     ),
@@ -591,13 +597,15 @@ for epoch in range(4):
         valid = F.cross_entropy(net(held), labels)  # here
     net.train()
 """,
-    ("target_network_trained", "no detach"): DQN.replace("with torch.no_grad()", "if True").replace(
-        "amax(1)\n    optimizer", "amax(1)  # here\n    optimizer", 1
-    ).replace("if step % 10 == 9:", "if step % 5 == 4:"),
+    ("target_network_trained", "no detach"): DQN.replace("with torch.no_grad()", "if True")
+    .replace("amax(1)\n    optimizer", "amax(1)  # here\n    optimizer", 1)
+    .replace("if step % 10 == 9:", "if step % 5 == 4:"),
     ("target_network_trained", "in the optimiser"): BYOL.replace(
         "Adam([*pair.online.parameters(), *pair.head.parameters()], lr=1e-2)",
         "Adam(pair.parameters(), lr=1e-2)  # here",
-    ).replace("with torch.no_grad():\n            goal", "if True:\n            goal").replace("goal.detach()", "goal"),
+    )
+    .replace("with torch.no_grad():\n            goal", "if True:\n            goal")
+    .replace("goal.detach()", "goal"),
     ("target_network_stands", "rarer than the steps"): DQN.replace("% 10 == 9", "% 1000 == 999").replace(
         "net.state_dict())", "net.state_dict())  # here"
     ),
@@ -608,8 +616,12 @@ for epoch in range(4):
         "self.decay * self.shadow[name] + (1 - self.decay) * p.detach()",
         "(1 - self.decay) * self.shadow[name] + self.decay * p.detach()  # here",
     ),
-    ("schedule_length", "a cosine in epochs, per batch"): "schedule = torch.optim.lr_scheduler.CosineAnnealingLR("
-    "optimizer, 8)\n" + SCHEDULED.replace("PER_BATCH", "schedule.step()  # here").replace("PER_EPOCH", "pass"),
+    (
+        "schedule_length",
+        "a cosine in epochs, per batch",
+    ): "schedule = torch.optim.lr_scheduler.CosineAnnealingLR("
+    "optimizer, 8)\n"
+    + SCHEDULED.replace("PER_BATCH", "schedule.step()  # here").replace("PER_EPOCH", "pass"),
     ("schedule_length", "an endless warm-up"): """
 schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda k: min(1.0, (k + 1) / 1000))  # here
 """

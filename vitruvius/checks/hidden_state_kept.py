@@ -31,5 +31,5 @@ def hidden_state_kept(trace: Trace) -> Findings:
             why="backward() then runs into the graphs of all earlier batches, which are freed or whose weights "
             "have changed: an error, or ever longer steps",
             fix="state = state.detach() before the next batch (for an LSTM both tensors)",
-            explains=("backward_without_step", "inplace_change"),
+            explains=("backward_without_step", "inplace_saved_tensor"),
         )

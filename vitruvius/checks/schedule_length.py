@@ -52,8 +52,8 @@ def _too_long(moves: list[SchedulerStep], steps: list[Step]) -> str:
     for count, unit in ((len(steps), "optimiser steps"), (len(waiting), "backward passes")):
         if 0.9 * length <= count <= 1.2 * length and count > 1.5 * made:
             return (
-                f"{moves[0].name} is made for {length} steps, as many as there were {unit} ({count}), but was "
-                f"stepped {made} times: it ended at {moves[-1].lr:.3g}, in the middle"
+                f"{moves[0].name} is made for {length} steps, as many as there were {unit} ({count}), but "
+                f"was stepped {made} times: it ended at {moves[-1].lr:.3g}, in the middle"
             )
     return ""
 
@@ -74,8 +74,8 @@ def _too_short(moves: list[SchedulerStep], steps: list[Step], epochs: int) -> st
         return ""
     rising = sum(after.lr > before.lr for before, after in zip(moves, moves[1:], strict=False))
     return (
-        f"T_max is {length} and the scheduler was stepped {made} times, once per optimiser step: the rate went "
-        f"down and up again {made / (2 * length):.1f} times ({rising} steps raised it)"
+        f"T_max is {length} and the scheduler was stepped {made} times, once per optimiser step: the rate "
+        f"went down and up again {made / (2 * length):.1f} times ({rising} steps raised it)"
     )
 
 
@@ -87,6 +87,7 @@ def _endless(moves: list[SchedulerStep], steps: list[Step]) -> str:
         return ""
     return (
         f"the rate rose in all {len(rates)} steps of {moves[0].name} and ended at {rates[-1]:.3g}, "
-        f"{rates[-1] / moves[-1].initial:.1%} of {moves[-1].initial:g}, after {len(steps)} optimiser steps: the "
+        f"{rates[-1] / moves[-1].initial:.1%} of {moves[-1].initial:g}, after {len(steps)} optimiser steps: "
+        f"the "
         "warm-up never ends"
     )
