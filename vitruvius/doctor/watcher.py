@@ -547,9 +547,9 @@ class Watcher:
                     state.zeroed = False
                     state.norm = state.gradient_norm()
                     self.scaling.reached(state.key)
-            self.scaling.factor = 1.0
                     if not math.isfinite(state.norm) and not self.has_non_finite:
                         self._blame(self.hazards.of_gradient, True)
+            self.scaling.factor = 1.0
             self.hazards.clear()
             # A step inside the backward pass may have cleared the gradients already.
             is_sampled = event.is_leaf is not None  # as its graph, which may be unknown
