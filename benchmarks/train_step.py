@@ -254,7 +254,10 @@ def main() -> None:
     parser.add_argument("--length", type=int, default=20)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument(
-        "--only", default="", help="cases whose name begins with this: PRESET[,BATCH[,dropout RATE]]"
+        "--only",
+        action="append",
+        metavar="CASE",
+        help="cases whose name begins with this: PRESET[,BATCH[,dropout RATE]]; may be repeated",
     )
     parser.add_argument(
         "--quick", action="store_true", help="one tiny case, not compiled; nothing written or judged"
@@ -277,8 +280,10 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     # The first call is stated: it must not find last week's code.
     torch.compiler.config.force_disable_caches = True
-    rows = [row for case in CASES if case.name.startswith(options.only) for row in measure(case, options)]
-    about = {"load": load, "threads": options.threads, "command": "python -m benchmarks.train_step"}
+    asked = tuple(options.only or ("",))
+    rows = [row for case in CASES if case.name.startswith(asked) for row in measure(case, options)]
+    command = " ".join(["python -m benchmarks.train_step", *(f"--only '{case}'" for case in asked if case)])
+    about = {"load": load, "threads": options.threads, "command": command}
     print(record.write("train_step", rows, **about))
     if broken := failures(rows):
         raise SystemExit("\n".join(broken))

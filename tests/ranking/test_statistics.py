@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from vitruvius.ranking import statistics
-from vitruvius.ranking.results import Interval, IntervalWithinSize
+from vitruvius.ranking.evaluation import Interval, IntervalWithinSize
 from vitruvius.ranking.statistics import Floats
 
 values = st.lists(st.integers(0, 6), min_size=3, max_size=14)

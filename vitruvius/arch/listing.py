@@ -66,11 +66,8 @@ def presets(predicted_ms: Callable[[Arch], float | None]) -> tuple[Preset, ...]:
     found = []
     for name, (summary, arch) in tables.presets().items():
         price = cost.cost(arch)
-        costs = {
-            **price._asdict(),
-            "peak_bytes": price.training_bytes(BATCH),
-            "predicted_ms": predicted_ms(arch),
-        }
+        peak = price.training_bytes(BATCH)
+        costs = {**price._asdict(), "peak_bytes": peak, "predicted_ms": predicted_ms(arch)}
         found.append(Preset(name=name, summary=summary, **costs))
     return tuple(found)
 
