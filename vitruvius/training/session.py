@@ -21,7 +21,7 @@ from vitruvius.core.records import Note, Record
 from vitruvius.core.runs import RunFolder
 from vitruvius.training import checkpoint, distributed, loop, results
 from vitruvius.training.loop import Job
-from vitruvius.training.recipe import SMALL, Recipe
+from vitruvius.training.recipe import SMALL, ClassifierSettings
 from vitruvius.training.results import Epoch
 
 C = TypeVar("C", bound=RunConfig)
@@ -103,7 +103,7 @@ def resumable(work: Iterator[Record], folder: RunFolder, flags: Flags) -> Iterat
         raise Interrupted(f"{error}; `{command}` goes on", error.exit_code - 128) from None
 
 
-def refuse_fewer_epochs(recipe: Recipe, folder: RunFolder) -> None:
+def refuse_fewer_epochs(recipe: ClassifierSettings, folder: RunFolder) -> None:
     """Refuse to end a run before the epochs that are done: they cannot be taken back."""
     try:
         done = len(results.epochs(folder.records()))
