@@ -12,7 +12,7 @@ from vitruvius.checks import (
     training,
 )
 
-LESSON = "softmax_attention"
+LESSON = "attention"
 SICK = training(
     "x = torch.randn(4, 5, 8)",
     "q = net(x)",
