@@ -8,7 +8,7 @@ from vitruvius.doctor.results import Result as Diagnosis
 from vitruvius.measuring.results import Result as Measured
 from vitruvius.pretraining.results import ProbeResult
 from vitruvius.pretraining.results import Result as Pretrained
-from vitruvius.ranking.results import STRUCTURAL
+from vitruvius.ranking.evaluation import STRUCTURAL
 from vitruvius.ranking.results import Result as Ranked
 from vitruvius.searching.results import Result as Searched
 from vitruvius.training.results import Result as Trained
