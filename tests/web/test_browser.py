@@ -399,7 +399,7 @@ COMPUTE = """async (name) => {
 
 def test_scores_and_attention_in_chromium_are_those_of_torch(browser: Any, served: tuple[str, Path]) -> None:
     address, root = served
-    view = browser.new_page()
+    view = chromium.patient(browser.new_context()).new_page()
     view.goto(f"{address}/index.html")
     for index, (name, arch) in enumerate(ARCHS.items()):
         network = shown(arch)
@@ -419,7 +419,7 @@ def test_scores_and_attention_in_chromium_are_those_of_torch(browser: Any, serve
 def test_lessons_are_links_where_the_page_has_them(browser: Any, served: tuple[str, Path]) -> None:
     address, root = served
     (root / "network").write_bytes(weights.pack(shown(ARCHS["sinusoidal, mean, gelu_tanh"], 2)))
-    view = browser.new_page()
+    view = chromium.patient(browser.new_context()).new_page()
     view.goto(f"{address}/index.html")
     mount = """async () => {
       const { mount } = await import("/viewer/viewer.js");
@@ -444,7 +444,7 @@ def test_a_damaged_network_is_said_in_a_sentence(browser: Any, tmp_path: Path) -
     content = bytearray(weights.pack(shown(ARCHS["odd width, sinusoidal"], 1)))
     content[-1] ^= 1
     (tmp_path / "page.html").write_text(page.html("damaged", bytes(content)))
-    view = browser.new_page()
+    view = chromium.patient(browser.new_context()).new_page()
     view.goto((tmp_path / "page.html").as_uri())
     assert view.inner_text("main") == "The network's file is damaged: it does not match its checksum."
     view.close()
@@ -454,7 +454,7 @@ def test_a_source_that_fails_is_said_and_asked_again(browser: Any, served: tuple
     address, root = served
     network = shown(ARCHS["learned, class token, gelu"], 2)
     (root / "failing").write_bytes(weights.pack(network))
-    view = browser.new_page()
+    view = chromium.patient(browser.new_context()).new_page()
     view.goto(f"{address}/index.html")
     mount = """async () => {
       const { mount } = await import("/viewer/viewer.js");
