@@ -20,8 +20,8 @@ def train(network: nn.Module, clears: bool) -> float:
     """A plain loop; `clears` says whether the gradients of the last step are cleared."""
     optimiser = torch.optim.SGD(network.parameters(), lr=0.5)
     criterion = nn.CrossEntropyLoss()
-    for _ in range(60):
-        batch = torch.randperm(len(samples))[:64]
+    for step in range(60):
+        batch = slice(step % 8 * 64, step % 8 * 64 + 64)
         loss = criterion(network(samples[batch]), labels[batch])
         if clears:
             optimiser.zero_grad()
@@ -49,7 +49,8 @@ for loop, iterates in worked.answer["iterates"].items():
 
 # %% [markdown]
 # ## Cured
-# Raw scores for the criterion, cleared gradients: the doctor has nothing to say.
+# Raw scores for the criterion, cleared gradients: both errors are gone. What is left is that every epoch
+# reads the samples in the same order.
 
 # %%
 with vitruvius.watch() as report:
@@ -57,4 +58,3 @@ with vitruvius.watch() as report:
     network = nn.Sequential(nn.Linear(20, 16), nn.ReLU(), nn.Linear(16, 2))
     last = train(network, clears=True)
 print(f"loss {last:.3f}, findings: {[finding.bug for finding in report.findings]}")
-assert not report.findings

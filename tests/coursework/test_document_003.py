@@ -160,7 +160,7 @@ def test_5d_kernel_costs_and_both_crossovers() -> None:
 def test_6a_gradients_by_depth_and_the_remedy() -> None:
     # nn.Linear starts with variance 1/(3 D): a plain relu layer passes on 1/6 of the gradient's square, a
     # skip 7/6
-    _, found = worked("depth")
+    _, found = worked("depth", gain="1/3", rate=0.001)
     assert found["theory"]["plain"]["56"][0] == pytest.approx(6 ** -(55 / 2), rel=1e-12)
     assert found["theory"]["residual"]["56"][0] == pytest.approx((7 / 6) ** (55 / 2), rel=1e-12)
     assert 0.1 < found["measured"]["plain"]["56"][0] / 6 ** -(55 / 2) < 10
