@@ -67,6 +67,8 @@ class Waiting:
     where: str
     operation: str  # the operation that made the loss, as in `Backward`
     batch: int
+    rows: int = 0  # rows of the network's input, 0 if unknown
+    factor: float | None = None  # the loss over the value of the last criterion, if both are known
 
 
 @dataclass(slots=True)
@@ -103,6 +105,7 @@ class OptimiserEvent(Event):
     lr: float  # the largest learning rate of its groups
     momentum: bool  # it keeps a state: momentum or betas
     decayed: tuple[int, ...]  # keys of the parameters with weight decay
+    added_decay: float  # the largest weight decay that is added to gradients with betas: L2 inside Adam
     parameters: tuple[int, ...]  # keys of all its parameters
 
 
@@ -124,6 +127,9 @@ class Step(OptimiserEvent):
     waiting: tuple[Waiting, ...] = ()  # the backward passes whose gradients it applies
     gradient_scale: float = 1.0
     """Norm of a gradient now over its norm after the backward pass: other than 1 if scaled by hand."""
+    scaled: float = 1.0  # the factor of a GradScaler that is still in the gradients, if not stepped by it
+    never_scaled: int = 0  # backward passes without the factor by which the GradScaler has divided
+    shared: int = 0  # gradients that a step of another optimiser has used, unchanged since
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +144,7 @@ class Forward(Event):
     batch: int  # hash of the input rows: equal batches have equal numbers
     rows: int  # rows that were hashed
     size: int  # rows of the input; 0 if it has no batch axis
+    epoch: int  # a number for the pass over a DataLoader that gave the last batch; 0 if there is none
     single_input: bool  # it was called with one argument
     trained_rows: int  # hashed rows that a backward pass had used before
     training_module: str  # path of the first dropout or BatchNorm module that ran in training mode
@@ -238,12 +245,118 @@ class Restarted(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Clip(Event):
+    """Gradients were clipped by a function of torch.nn.utils."""
+
+    name: str
+    optimisers: tuple[int, ...]  # those whose gradients were clipped
+    limit: float
+    norm: float | None  # norm before clipping, if looked at
+    scaled: float  # the factor of a GradScaler that is still in the gradients; 1 if there is none
+    useless: bool  # no backward pass has run since the last step: nothing to clip, or used already
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphsKept(Event):
+    """Autograd graphs of several passes exist at the same time."""
+
+    graphs: int  # how many were seen at once
+    holder: str  # the line that holds them, empty if unknown
+    evaluation: bool  # graphs of forward passes that no backward pass has used; otherwise of losses
+    passes: int = 0  # forward passes at that line
+    network: int = 0  # the network whose passes they are
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateCarried(Event):
+    """The graph of a loss goes on into a pass of an earlier step."""
+
+    network: int
+    holder: str  # the attribute of a module that holds the state, empty if it is an argument
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulerStep(Event):
     """A learning-rate scheduler has stepped."""
 
     optimiser: int
     lr: float  # the largest learning rate that it has set
     optimiser_steps: int | None  # steps that its optimiser has made
+    name: str  # its class
+    built: str  # the line that built it
+    length: int | None  # how many steps it is made for (total_steps, T_max, total_iters), if it says so
+    initial: float  # the largest learning rate of its optimiser without it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Twin(Event):
+    """A copy of a trained network that the user's code holds; `where` is a line that updates it."""
+
+    name: str  # the variable or attribute
+    optimiser: int  # of the trained network
+    network: int  # key of the copy if it is a module, otherwise 0
+    trained: int  # key of a parameter of the trained network
+    parameters: tuple[int, ...]  # keys of the copy's parameters
+    reached: int  # parameters of the copy at which backward passes arrived
+    fraction: float | None
+    """The part of the way to the trained weights that an update goes: 1 - decay, 1 for a plain copy."""
+    follows: int  # updates that were seen
+    observed: int  # times between two steps that were looked at
+    stands: bool  # it is as it was in the beginning, and the trained network is not
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationInputs(Event):
+    """What a network was given at one line without gradients, beside what it was trained on."""
+
+    network: int
+    passes: int
+    steps: int  # different steps at which inputs were looked at
+    scales: tuple[tuple[float, float], ...]  # mean and standard deviation of some inputs
+    trained: tuple[tuple[float, float], ...]  # the same of training batches
+    same: int  # batches that came again, with the same targets and the same inputs
+    changed: int  # batches that came again with the same targets and other inputs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetColumn(Event):
+    """A column of the input has equalled the targets in all training batches."""
+
+    network: int
+    column: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoaderUsed(Event):
+    """A DataLoader was iterated over, first at this line."""
+
+    loader: int
+    epochs: int
+    batches: int  # batches whose times are known
+    waited: float  # seconds until it gave a batch (median)
+    computed: float  # seconds between two batches (median)
+    trained: int  # batches that a network ran on with gradients
+    evaluated: int  # and without
+    same: int  # evaluated rows that came again as they were
+    changed: int  # evaluated rows that came again with other values
+    workers: int
+    sampler: str  # its class
+    dataset: str  # its class
+    processes: int  # of torch.distributed
+    generator: str  # the attribute with a random generator that all workers get a copy of
+    same_seed: bool  # its worker_init_fn gives all workers one seed
+    shuffles: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumbersRead(Event):
+    """Numbers were read from tensors at this line, by item() or tolist()."""
+
+    count: int
+    steps: int  # different steps at which that happened
+    seconds: float
+    device: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -432,6 +545,7 @@ class Trace:
     examples: list[Example] = field(default_factory=list)
     neighbours: tuple[float, float, int] | None = None
     """Fraction of rows whose nearest row has the same label, the same by chance, and the rows compared."""
+    ended: bool = True  # the training ended by itself, not because enough steps were watched
     relabelled: tuple[int, int] = (0, 0)  # rows seen again with another label, and rows seen again
     steps: int = 0
     unknown: dict[str, str] = field(default_factory=dict)
@@ -510,7 +624,8 @@ class Finding(records.Record):
         if source := self.change():
             yield Text(text=source, style="code")
         yield Text(text=_folded(f"{self.evidence}. Why: {self.why}."))
-        yield Text(text=_folded(f"Fix: {self.fix}."))
+        if self.patch is None:  # otherwise the lines above say it
+            yield Text(text=_folded(f"Fix: {self.fix}."))
 
 
 def quoted(where: str, around: int = 1) -> str:

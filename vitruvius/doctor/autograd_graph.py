@@ -17,6 +17,7 @@ ZERO_DERIVATIVE = ("Round", "Sign", "Floor", "Ceil", "Trunc", "Heaviside")
 """Operations whose derivative is zero wherever it exists."""
 WEIGHTED = ("Addmm", "Mm", "Bmm", "Convolution", "UnsafeView", "Linear")
 """Operations with weights: an activation before one is hidden, after the last it is the output."""
+FREED = "backward through the graph a second time"
 BOUNDS = {"TanhBackward0": (-1.0, 1.0), "SigmoidBackward0": (0.0, 1.0)}
 
 
@@ -34,7 +35,11 @@ def read(loss: Tensor, key_of: Callable[[Tensor], int]) -> tuple[GraphFacts, lis
         if name.endswith("AccumulateGrad"):
             leaves.append(node.variable)
             continue
-        _read_node(facts, node, name, hidden)
+        try:
+            _read_node(facts, node, name, hidden)
+        except RuntimeError as error:
+            if FREED not in str(error):  # otherwise an earlier backward pass has freed what it saved
+                raise
         hidden = hidden or name.startswith(WEIGHTED)
         queue.extend((following, hidden) for following, _ in node.next_functions)
     facts.leaves = {key_of(leaf) for leaf in leaves}

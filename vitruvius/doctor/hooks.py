@@ -29,6 +29,7 @@ from vitruvius.checks import (
     Forward,
     Gradients,
     GradientsDropped,
+    GraphsKept,
     InplaceChange,
     Mask,
     NanSource,
@@ -37,10 +38,12 @@ from vitruvius.checks import (
     Prediction,
     Restarted,
     SchedulerStep,
+    StateCarried,
     Step,
     ZeroGrad,
 )
-from vitruvius.doctor import calls, user_code
+from vitruvius.doctor import calls, clipping, loader_hooks, user_code
+from vitruvius.doctor.graphs_kept import nodes_below
 from vitruvius.doctor.telling import tell as _tell
 from vitruvius.doctor.watcher import Watcher
 
@@ -48,7 +51,7 @@ CRITERIA = (
     *("cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div"),
     *("binary_cross_entropy", "binary_cross_entropy_with_logits", "poisson_nll_loss", "gaussian_nll_loss"),
 )
-BACKWARD = (Backward, NonFinite, Gradients, GradientsDropped)  # what a backward pass may tell
+BACKWARD = (Backward, NonFinite, Gradients, GradientsDropped, GraphsKept)  # what a backward pass may tell
 CALLER = 2  # frames between a replacement and who called the original
 FURTHER = {"cross_entropy": ("weight",), "nll_loss": ("weight",)}
 """Names of the arguments that follow the target by position, where one matters."""
@@ -133,6 +136,9 @@ def _hooks(watcher: Watcher) -> list[Any]:
             _tell(watcher, (Forward,), watcher.fails, module)
         else:
             _tell(watcher, (Forward,), watcher.leaves, module, args, rest[0])
+            if not watcher.stack:
+                given = (args, rest[0])
+                _tell(watcher, (GraphsKept, StateCarried), watcher.network_returned, module, given, rest[1])
 
     def before(optimiser: Optimizer, args: Any, kwargs: Any) -> None:
         given = args[1:] if args and args[0] is optimiser else args
@@ -166,8 +172,9 @@ def _replacements() -> list[tuple[Any, str, Any]]:
     ]
     found += [(functional, name, _criterion) for name in CRITERIA]
     found += [(functional, name, _dropout) for name in DROPOUTS]
+    found += clipping.replacements() + loader_hooks.replacements()
     for kind in (lr_scheduler.LRScheduler, *_descendants(lr_scheduler.LRScheduler)):
-        methods = (("step", _scheduler_step), ("__init__", _scheduler_init))
+        methods = (("step", _scheduler_step), ("__init__", _scheduler_built))
         found += [(kind, name, replacement) for name, replacement in methods if name in vars(kind)]
     return found + calls.replacements()
 
@@ -204,6 +211,7 @@ def _backward(watcher: Watcher, original: Any, tensors: Any, *args: Any, **kwarg
         value = original(tensors, *args, **kwargs)
     except RuntimeError as error:
         _tell(watcher, (InplaceChange,), watcher.backward_failed, error)
+        _tell(watcher, (StateCarried,), watcher.note_carried_state, error)
         raise
     if event is not None:
         _tell(watcher, (Gradients, Step, NanSource), watcher.after_backward, event)
@@ -214,11 +222,14 @@ def _grad(watcher: Watcher, original: Any, outputs: Any, inputs: Any, *args: Any
     inputs = inputs if isinstance(inputs, torch.Tensor) else tuple(inputs)
     if watcher.sampling:
         asked = (inputs,) if isinstance(inputs, torch.Tensor) else inputs
-        _tell(watcher, (AutogradGrad,), _note_grad, watcher, asked)
+        _tell(watcher, (AutogradGrad,), _note_grad, watcher, asked, outputs)
     return original(outputs, inputs, *args, **kwargs)
 
 
-def _note_grad(watcher: Watcher, inputs: tuple[torch.Tensor, ...]) -> None:
+def _note_grad(watcher: Watcher, inputs: tuple[torch.Tensor, ...], outputs: Any) -> None:
+    with watcher.looking():
+        for output in [outputs] if isinstance(outputs, torch.Tensor) else list(outputs):
+            watcher.graphs.used_by(nodes_below(output))
     keys = tuple(map(watcher.networks.keys.of, inputs))
     watcher.note(AutogradGrad(**watcher.now(), inputs=keys))
 
@@ -342,6 +353,12 @@ def _scheduler_init(watcher: Watcher, original: Any, self: Any, *args: Any, **kw
         return original(self, *args, **kwargs)
     finally:
         _STEPPING.pop()
+
+
+def _scheduler_built(watcher: Watcher, original: Any, self: Any, *args: Any, **kwargs: Any) -> None:
+    _scheduler_init(watcher, original, self, *args, **kwargs)
+    if not _STEPPING:
+        _tell(watcher, (SchedulerStep,), watcher.scheduler_built, self)
 
 
 def _scheduler_step(watcher: Watcher, original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:

@@ -88,6 +88,13 @@ class OptimiserState:
         """How many parameters are about to be moved by a gradient that was used before."""
         return sum(id(p) in self.stale and p.grad is not None for p in self.parameters())
 
+    def count_used(self, other: "OptimiserState") -> int:
+        """How many gradients of another optimiser the last step of this one has used, unchanged since."""
+        if other is self or not self.used:
+            return 0
+        held = [(p.grad, self.used.get(id(p))) for p in other.parameters()]
+        return sum(bool(grad is not None and seen and _is(grad, seen)) for grad, seen in held)
+
     def forget_gradients(self, keys: set[int] | None = None) -> None:
         """Gradients were zeroed: all, or those of some parameters."""
         self.stale = set() if keys is None else self.stale - keys
@@ -125,8 +132,15 @@ class OptimiserState:
             "lr": max((float(group.get("lr", 0.0)) for group in groups), default=0.0),
             "momentum": any(group.get("momentum", 0) or "betas" in group for group in groups),
             "decayed": self.last_keys[0],
+            "added_decay": max((_added_decay(group) for group in groups), default=0.0),
             "parameters": self.last_keys[1],
         }
+
+
+def _added_decay(group: dict[str, Any]) -> float:
+    """Weight decay that a group of Adam adds to its gradients."""
+    apart = group.get("decoupled_weight_decay", True) or "betas" not in group
+    return 0.0 if apart else float(group.get("weight_decay", 0.0))
 
 
 def _version(gradient: Tensor | None) -> Version:

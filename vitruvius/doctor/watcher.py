@@ -20,11 +20,16 @@ from torch.optim import Optimizer
 from vitruvius import checks
 from vitruvius.checks import Event, Trace, Waiting, first_tensor, input_name
 from vitruvius.doctor import autograd_graph, criterion_facts, targets, user_code
+from vitruvius.doctor.evaluating import Evaluations
+from vitruvius.doctor.graphs_kept import KeptGraphs, is_recorded, nodes_below
 from vitruvius.doctor.hazards import Hazard, Hazards, Source
+from vitruvius.doctor.loading import Loaders
 from vitruvius.doctor.masks import hides_tokens, is_emptied
 from vitruvius.doctor.networks import Networks
 from vitruvius.doctor.optimiser_state import OptimiserState
 from vitruvius.doctor.rows import Rows, hash_rows, shifted_axis
+from vitruvius.doctor.scaling import Scaling
+from vitruvius.doctor.twins import Twins
 
 MOST_EVENTS = 400_000
 WEIGHTED = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.RNNBase)
@@ -91,6 +96,11 @@ class Watcher:
         self.limit = steps
         self.spent = 0.0  # seconds that watching took
         self.networks, self.rows = Networks(), Rows()
+        self.graphs, self.scaling, self.twins = KeptGraphs(), Scaling(), Twins()
+        self.loaders, self.evaluations = Loaders(), Evaluations()
+        self.schedules: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+        self.numbers: dict[str, list[Any]] = {}  # reads, steps, last step, seconds and device, by line
+        self.criterion_value: float | None = None  # of the last criterion
         self.states: weakref.WeakKeyDictionary[Optimizer, OptimiserState] = weakref.WeakKeyDictionary()
         self.stack: list[nn.Module] = []  # modules that are running inside one another
         self.optimisers = 0  # how many were built
@@ -241,6 +251,7 @@ class Watcher:
             training=model.training,
             grad=grad,
             size=self.find_out("Forward.size", partial(_size, x)),
+            epoch=self.loaders.epoch,
             single_input=len(args) + len(kwargs) == 1,
             training_module=path(running.training),
             eval_module=path(running.eval),
@@ -250,6 +261,7 @@ class Watcher:
             frozen_norm=path(running.frozen_norm),
             dtypes=(_type_of(x), _type_of(next(model.parameters(), None))),
         )
+        self._look_at_inputs(network, x if len(args) + len(kwargs) == 1 else None, grad)
         self.half = self.half or (x is not None and x.dtype == torch.float16)
         if running.masks:
             self.find_out("Mask", partial(self._judge_masks, (*args, *kwargs.values())))
@@ -257,6 +269,19 @@ class Watcher:
         # Detached: what a network was given must not keep the graph of an earlier one alive.
         x = None if x is None else x.detach()
         self.last = LastForward(model, tuple(map(_detached, args)), x, rows, batch, grad, network, derived)
+
+    def _look_at_inputs(self, network: int, x: Tensor | None, grad: bool) -> None:
+        where, step, look = user_code.where(), self.trace.steps, self.sampling
+        ran = partial(self.evaluations.network_ran, network, where, x, grad, step, look)
+        self.find_out("EvaluationInputs", ran)
+        self.find_out("LoaderUsed", partial(self.loaders.network_ran, grad))
+
+    def network_returned(self, model: nn.Module, given: Any, output: Any) -> None:
+        """A network has returned: look after the graph of its output."""
+        if is_recorded() and _is_network(model):
+            with self.looking():
+                key = (user_code.where(), self.networks.keys.of(model), model.training)
+                self.graphs.network_ran(key, given, output, self.trace.steps, self.backwards)
 
     def path_of(self, module: "weakref.ref[nn.Module] | None") -> str:
         """The path of a module in its network, also while that runs for the first time."""
@@ -331,6 +356,7 @@ class Watcher:
                 log_probabilities=logarithms,
                 details=details,
             )
+            self.criterion_value = number
             if not is_tensor:
                 return
             counts = grad and classifies and reduction in ("mean", "sum") and given.get("weight") is None
@@ -413,11 +439,19 @@ class Watcher:
         if self.sampling:
             self.find_out("Targets", partial(self._judge_targets, compared))
         self.find_out("relabelled", partial(self._keep_labels, name, target))
+        self.find_out("EvaluationInputs", partial(self._compare, target))
         example, x = self.networks.examples.get(self.last.network), self.last.x
         if example and x is not None and not example.target_shape:
             axis = self.find_out("examples", partial(shifted_axis, x, target))
             example.target_shape, example.shifted = tuple(target.shape), axis in (0, 1)
             example.time_axis = axis if axis in (0, 1) else 1
+
+    def _compare(self, target: Tensor) -> None:
+        last, where = self.last, user_code.where()
+        if not last.grad:
+            self.evaluations.compared(last.network, where, last.batch, target, self.trace.steps)
+        elif last.x is not None and not last.is_derived and (self.sampling or self.backwards < 8):
+            self.evaluations.paired(last.network, where, last.x, target)
 
     def _keep_labels(self, name: str, target: Tensor) -> None:
         x = self.last.x
@@ -458,6 +492,7 @@ class Watcher:
                     self.hazards.alarmed = True
                 self._blame(self.hazards.of_value, False)
             graph = self.find_out("Backward.graph", partial(self._read_graph, loss, where))
+            self._look_after(loss, where)
             self.rows.add_trained(self.last.rows)
             facts: dict[str, Any] = {"value": value, "graph": graph}
             unknown = [name for name, fact in facts.items() if fact is UNKNOWN]
@@ -473,11 +508,27 @@ class Watcher:
             self.note(event)
         return event
 
+    def _look_after(self, loss: Tensor, where: str) -> None:
+        """Note graphs of earlier steps that exist still, or that this loss goes back into."""
+        step = self.trace.steps if self.optimisers else self.backwards
+        kept = self.graphs.before_backward(loss, where, step, self.backwards)
+        for event in (kept, self.graphs.reaches_back(loss, self.trace.steps)):
+            if event is not None:
+                self.note(event)
+
+    def note_carried_state(self, error: Exception) -> None:
+        """A backward pass has raised an error: note a state that the network keeps with its graph."""
+        with self.looking():
+            facts = self.graphs.backward_failed(error, self.last.model, self.last.network)
+            if facts is not None:
+                self.note(checks.StateCarried(step=self.trace.steps, **facts))
+
     def _read_graph(self, loss: Tensor, where: str) -> checks.GraphFacts | None:
         if not self.sampling and self.graphs_read[where] >= 3:
             return None
         self.graphs_read[where] += 1
         graph, leaves = autograd_graph.read(loss, self.networks.keys.of)
+        self.graphs.used_by(nodes_below(loss))
         for leaf in leaves:
             self.networks.add_parameter(leaf).reached = True
         return graph
@@ -500,12 +551,14 @@ class Watcher:
         with self.looking():
             for state in list(self.states.values()):
                 if state.has_new_gradients():
-                    state.waiting.append(Waiting(event.where, event.operation, event.batch))
+                    state.waiting.append(self._waiting(event))
                     state.backwards += 1
                     state.zeroed = False
                     state.norm = state.gradient_norm()
+                    self.scaling.reached(state.key)
                     if not math.isfinite(state.norm) and not self.has_non_finite:
                         self._blame(self.hazards.of_gradient, True)
+            self.scaling.factor = 1.0
             self.hazards.clear()
             # A step inside the backward pass may have cleared the gradients already.
             is_sampled = event.is_leaf is not None  # as its graph, which may be unknown
@@ -514,6 +567,13 @@ class Watcher:
                 rms = {key: float(gradient.norm()) / gradient.numel() ** 0.5 for key, gradient in found}
                 zeros = {key: float((g == 0).float().mean()) for key, g in found} if self.half else {}
                 self.note(checks.Gradients(**self.now(event.where), rms=rms, zeros=zeros))
+
+    def _waiting(self, event: checks.Backward) -> Waiting:
+        known = isinstance(self.criterion_value, float) and self.criterion_value
+        value = getattr(event, "value", None) if known else None
+        factor = value / self.criterion_value if value is not None and self.criterion_value else None
+        rows = len(self.last.x) if self.last.x is not None and self.last.x.dim() else 0
+        return Waiting(event.where, event.operation, event.batch, rows, factor)
 
     def optimiser_built(self, optimiser: Optimizer) -> None:
         """An optimiser was built: a new training begins, without the rows and labels of an earlier one."""
@@ -540,6 +600,7 @@ class Watcher:
                     continue
                 state.forget_gradients(keys)
                 state.zeroed = True
+                self.scaling.forget(state.key)
                 if state.waiting:
                     self._drop(state, where)
                 self.note(checks.ZeroGrad(**self.now(where), optimiser=state.key))
@@ -566,9 +627,13 @@ class Watcher:
                 "stale": 0 if closure else state.count_stale(),
                 "waiting": tuple(state.waiting),
                 "gradient_scale": norm / state.norm if is_scaled else 1.0,
+                "shared": sum(other.count_used(state) for other in self.states.values()),
+                **self.scaling.facts(state.key),
             }
             if self.sampling:
                 state.copy_weights()
+            known = partial(self.twins.before_step, state.key, state.parameters(), self.trace.steps)
+            self.find_out("Twin", known)
 
     def after_step(self, optimiser: Optimizer) -> None:
         """An optimiser has stepped."""
@@ -578,6 +643,8 @@ class Watcher:
                 self.after_last_step[self.networks.keys.of(parameter)] = _first_values(parameter)
             ratios = state.update_ratios() if state.copies else None
             state.after_step()
+            self.find_out("Twin", partial(self.twins.after_step, state.key, self.trace.steps, self.sampling))
+            self.scaling.forget(state.key)
             if state.steps <= 3 or self.sampling:
                 for parameter in state.parameters():
                     if parameter.grad is not None:
@@ -590,7 +657,18 @@ class Watcher:
         """A step has been made, whether it could be watched or not."""
         self.trace.steps += 1
         if self.limit is not None and self.trace.steps >= self.limit:
+            self.trace.ended = False
             raise Enough
+
+    def number_read(self, tensor: Tensor, seconds: float) -> None:
+        """A number was read from a tensor by the user's code."""
+        step, device = self.trace.steps, tensor.device.type
+        known = self.numbers.setdefault(user_code.where(), [0, 0, -1, 0.0, device])
+        known[:4] = known[0] + 1, known[1] + (step != known[2]), step, known[3] + seconds
+
+    def scheduler_built(self, scheduler: Any) -> None:
+        """A scheduler was built."""
+        self.schedules[scheduler] = user_code.where()
 
     def scheduler_step(self, scheduler: Any) -> None:
         """A scheduler has stepped: note the learning rate that it has set."""
@@ -600,12 +678,25 @@ class Watcher:
             rates = [float(group["lr"]) for group in optimiser.param_groups] if optimiser else []
             key, steps = (state.key, state.steps) if state else (0, None)
             lr = max(rates, default=0.0)
-            self.note(checks.SchedulerStep(**self.now(), optimiser=key, lr=lr, optimiser_steps=steps))
+            groups = optimiser.param_groups if optimiser else []
+            length = [getattr(scheduler, name, None) for name in ("total_steps", "T_max", "total_iters")]
+            event = checks.SchedulerStep(
+                **self.now(),
+                optimiser=key,
+                lr=lr,
+                optimiser_steps=steps,
+                name=type(scheduler).__name__,
+                built=self.schedules.get(scheduler, ""),
+                length=next((int(number) for number in length if number), None),
+                initial=max((float(group.get("initial_lr", 0.0)) for group in groups), default=0.0),
+            )
+            self.note(event)
 
     def finish(self) -> Trace:
         """The trace, with everything that is known only at the end."""
         with self.looking():
             trace, networks = self.trace, self.networks
+            self._note_the_end()
             if self.find_out("parameters", networks.finish) is UNKNOWN or networks.unreadable:
                 trace.lose("parameters", networks.unreadable or RuntimeError())
             trace.parameters, trace.examples = networks.parameters, list(networks.examples.values())
@@ -615,6 +706,24 @@ class Watcher:
             for name in {"parameters", "examples", "neighbours", "relabelled"} & set(trace.unknown):
                 delattr(trace, name)  # to read it now raises `UnknownFact`
         return self.trace
+
+    def _note_the_end(self) -> None:
+        """Append what is known only at the end: graphs, copies, evaluations, loaders, numbers that were read."""
+        step, networks = self.trace.steps, self.networks
+        parts: dict[str, Callable[[], Iterator[Event]]] = {
+            "GraphsKept": partial(self.graphs.at_the_end, step),
+            "EvaluationInputs": partial(self.evaluations.at_the_end, step),
+            "LoaderUsed": partial(self.loaders.at_the_end, step),
+            "Twin": partial(self.twins.at_the_end, step, networks.keys.of, networks.parameters),
+            "NumbersRead": self._reads,
+        }
+        for kind, part in parts.items():
+            self.find_out(kind, lambda part=part: self.trace.events.extend(part()))
+
+    def _reads(self) -> Iterator[Event]:
+        for where, (count, steps, _, seconds, device) in self.numbers.items():
+            facts = {"count": count, "steps": steps, "seconds": seconds, "device": device}
+            yield checks.NumbersRead(step=self.trace.steps, where=where, **facts)
 
 
 def _is_network(module: nn.Module) -> bool:

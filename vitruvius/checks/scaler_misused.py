@@ -1,0 +1,45 @@
+"""A GradScaler is used by half: its scale stays in the gradients, or is divided out although it never was in."""
+
+from vitruvius.checks import Findings, Step, Trace, Waiting, exact_error, lines
+from vitruvius.checks.clip_before_unscale import HEALTHY as CLIPPED
+
+HEALTHY = (
+    CLIPPED.replace("    scaler.unscale_(optimizer)\n", "")
+    .replace("    nn.utils.clip_grad_norm_(net.parameters(), 1.0)  # here\n", "")
+    .replace("scaler.step(optimizer)", "scaler.step(optimizer)  # here")
+)
+SICK = HEALTHY.replace("scaler.step(optimizer)", "optimizer.step()").replace("    scaler.update()\n", "")
+SMALLEST = 16.0  # a smaller factor may weigh a term
+
+
+def scaler_misused(trace: Trace) -> Findings:
+    """Steps with gradients that are still scaled, and steps of a scaler for losses that it never scaled."""
+    steps = trace.of(Step)
+    scaled = [event for event in steps if event.scaled > 1]
+    if scaled:
+        yield exact_error(
+            where=scaled[0].where,
+            also=lines(scaled),
+            evidence=f"{len(scaled)} of {len(steps)} steps applied gradients that are still multiplied by "
+            f"{scaled[0].scaled:g}",
+            why="optimizer.step() does not know the scale of the loss: the step is that much too long, or, for "
+            "Adam, non-finite gradients are not skipped",
+            fix="scaler.step(optimizer) and scaler.update() instead of optimizer.step()",
+            explains=("rate_too_high", "exploding", "non_finite"),
+        )
+    # A loss that was multiplied by hand is scaled too.
+    bare = [event for event in steps if event.never_scaled and any(_is_bare(w) for w in event.waiting)]
+    if bare:
+        yield exact_error(
+            where=bare[0].where,
+            also=lines(bare),
+            evidence=f"in {len(bare)} of {len(steps)} steps scaler.step() divided gradients by its scale although "
+            f"{bare[0].never_scaled} of their backward passes began at a loss without it",
+            why="the gradients become tens of thousands of times too small",
+            fix="scaler.scale(loss).backward() for every loss",
+            explains=("rate_too_low",),
+        )
+
+
+def _is_bare(waiting: Waiting) -> bool:
+    return waiting.factor is None or waiting.factor < SMALLEST

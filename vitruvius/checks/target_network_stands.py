@@ -1,0 +1,42 @@
+"""A target network or moving average never moves, although the network that it copies is trained."""
+
+from vitruvius.checks import Finding, Findings, Forward, OptimiserEvent, Trace, Twin
+from vitruvius.checks.target_network_trained import HEALTHY as MOVING
+
+HEALTHY = MOVING.replace("goal = target(x", "goal = target(x").replace("range(12)", "range(30)")
+HEALTHY = HEALTHY.replace("with torch.no_grad(): goal", "with torch.no_grad(): goal").replace("# here", "")
+HEALTHY = HEALTHY.replace(
+    "in zip(online.parameters(), target.parameters()):",
+    "in zip(online.parameters(), target.parameters()):  # here",
+)
+SICK = HEALTHY.replace("q.lerp_(p, 0.1)", "q = 0.9 * q + 0.1 * p")
+FEWEST = 20
+
+
+def target_network_stands(trace: Trace) -> Findings:
+    """A copy that runs in every step, is as it was at the beginning, and that no optimiser holds."""
+    optimised = {key for event in trace.of(OptimiserEvent) for key in event.parameters}
+    for twin in trace.of(Twin):
+        if not twin.stands or trace.steps < FEWEST or set(twin.parameters) & optimised:
+            continue
+        runs = [event for event in trace.of(Forward) if event.network == twin.network]
+        often = len({event.step for event in runs}) > trace.steps // 2
+        updated = bool(twin.where)
+        if not updated and not (often and _sees_other_inputs(trace, runs)):
+            continue
+        yield Finding(
+            where=twin.where or runs[0].where,
+            also=tuple(dict.fromkeys(event.where for event in runs)),
+            evidence=f"{twin.name} has the weights that the trained network had at the beginning, after "
+            f"{trace.steps} steps" + ("; this line should update it" if updated else ""),
+            why="targets that never follow teach the network what it was before it had learnt anything",
+            fix=f"after each step move {twin.name} in place: q.lerp_(p, 1 - decay) for all parameters under "
+            "torch.no_grad(), or load_state_dict every few steps",
+        )
+        return
+
+
+def _sees_other_inputs(trace: Trace, runs: list[Forward]) -> bool:
+    """Whether the copy never runs on a batch that a network is trained on: a reference model does."""
+    trained = {event.batch for event in trace.forwards()} - {0}
+    return bool(runs) and not any(event.grad or event.batch in trained for event in runs)

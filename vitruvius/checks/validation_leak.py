@@ -1,0 +1,72 @@
+"""A part of the validation rows is trained on: the split overlaps."""
+
+from vitruvius.checks import Finding, Findings, Forward, Trace, lines
+from vitruvius.checks._words import speaks_of_test
+
+SICK = """
+import torch
+x = torch.randn(96, 3)
+net = torch.nn.Linear(3, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+order = torch.randperm(96)
+train, valid = order[:64], order[56:]
+for epoch in range(3):
+    for i in train[torch.randperm(64)].split(16):
+        optimizer.zero_grad()
+        net(x[i]).square().mean().backward()
+        optimizer.step()
+    with torch.no_grad():
+        print(net(x[valid]).mean())  # here
+"""
+HEALTHY = SICK.replace("order[56:]", "order[64:]")
+LEAST, MOST, FEWEST = 0.03, 0.95, 8
+
+
+def validation_leak(trace: Trace) -> Findings:
+    """Evaluations after the first epoch, of which some rows had been trained on and others never are."""
+    trained = trace.forwards()
+    if not trained or any(event.size > event.rows for event in trained):
+        return  # of larger batches only some rows are known
+    networks = {event.network for event in trained}
+    held = [
+        event
+        for event in trace.of(Forward)
+        if not event.grad and event.network in networks and event.rows > 3
+    ]
+    held = [event for event in held if event.single_input and speaks_of_test(event)]
+    for line in dict.fromkeys(event.where for event in held):
+        passes = [event for event in held if event.where == line]
+        times = sorted({event.step for event in passes})
+        if len(times) < 2 or len(times) > trace.steps // 2:  # once, or in every step
+            continue
+        last, earlier = (
+            [_share(group) for group in _groups(passes, time)] for time in (times[-1], times[-2])
+        )
+        # Of a training set more and more rows are known; what overlaps stays as it is after the first epoch.
+        still = [
+            share for share in last if LEAST < share < MOST and any(abs(share - e) < 0.02 for e in earlier)
+        ]
+        if still:
+            rows = sum(event.rows for event in passes if event.step == times[-1])
+            yield Finding(
+                where=line,
+                also=lines(passes),
+                evidence=f"{still[0]:.0%} of the rows of the last evaluation ({rows} rows looked at) had been "
+                "trained on, and as many in the one before",
+                why="on rows it has seen a network looks better than it is, and early stopping chooses by them",
+                fix="split once, before training, into sets that share no row; look for duplicates in the data",
+            )
+            return
+
+
+def _groups(passes: list[Forward], step: int) -> list[list[Forward]]:
+    """The passes at one step: those over one data loader together, others one by one."""
+    groups: dict[int, list[Forward]] = {}
+    for number, event in enumerate(event for event in passes if event.step == step):
+        groups.setdefault(event.epoch or -number - 1, []).append(event)
+    return list(groups.values())
+
+
+def _share(group: list[Forward]) -> float:
+    rows = sum(event.rows for event in group)
+    return sum(event.trained_rows for event in group) / rows if rows >= FEWEST else 0.0

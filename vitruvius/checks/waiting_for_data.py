@@ -1,0 +1,37 @@
+"""Training waits for its data longer than it computes."""
+
+from vitruvius.checks import Finding, Findings, LoaderUsed, Trace
+
+SICK = """
+import time, torch
+from torch.utils.data import DataLoader
+def slow(rows):
+    time.sleep(0.02)
+    return torch.stack(rows)
+net = torch.nn.Linear(3, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for x in DataLoader(torch.randn(64, 3), 8, shuffle=True, collate_fn=slow):  # here
+    optimizer.zero_grad()
+    net(x).square().mean().backward()
+    optimizer.step()
+"""
+HEALTHY = SICK.replace("    time.sleep(0.02)\n", "")
+LONGEST, SHARE, FEWEST = 0.01, 0.5, 5
+
+
+def waiting_for_data(trace: Trace) -> Findings:
+    """The median time until a batch is there is long, and longer than the time until the next is asked for."""
+    for event in trace.of(LoaderUsed):
+        total = event.waited + event.computed
+        if event.trained and event.batches >= FEWEST and event.waited > max(LONGEST, SHARE * total):
+            yield Finding(
+                where=event.where,
+                severity="info",
+                confidence="exact",
+                evidence=f"{1000 * event.waited:.1f} ms for a batch (median of {event.batches}), then "
+                f"{1000 * event.computed:.1f} ms until the next is asked for: {event.waited / total:.0%} of the "
+                f"time is waiting, with {event.workers} workers",
+                why="the processor or GPU that trains stands idle meanwhile",
+                fix="num_workers=4 or more and persistent_workers=True, or prepare the rows once and keep them",
+            )
+            return

@@ -1,0 +1,81 @@
+"""Clipped and scaled gradients: clip_grad_norm_, clip_grad_value_ and torch.amp.GradScaler."""
+
+from typing import Any
+
+from torch import Tensor, nn
+from torch.amp import grad_scaler
+
+from vitruvius.checks import Clip, Step
+from vitruvius.doctor.telling import tell
+from vitruvius.doctor.watcher import Watcher
+
+
+def replacements() -> list[tuple[Any, str, Any]]:
+    """What is replaced while a block is watched."""
+    scaler = grad_scaler.GradScaler
+    methods = (("scale", _scale), ("unscale_", _unscale), ("step", _scaler_step))
+    functions = [(nn.utils, name, _clip) for name in ("clip_grad_norm_", "clip_grad_value_")]
+    return [*functions, *[(scaler, name, call) for name, call in methods]]
+
+
+def _clip(watcher: Watcher, original: Any, parameters: Any, limit: Any, *args: Any, **kwargs: Any) -> Any:
+    if not isinstance(parameters, Tensor):
+        parameters = list(parameters)
+    value = original(parameters, limit, *args, **kwargs)
+    tell(watcher, (Clip,), _note_clip, watcher, original.__name__, parameters, limit, value)
+    return value
+
+
+def _note_clip(watcher: Watcher, name: str, parameters: Any, limit: Any, norm: Any) -> None:
+    ids = set(map(id, [parameters] if isinstance(parameters, Tensor) else parameters))
+    with watcher.looking():
+        states = [state for state in watcher.states.values() if ids & set(map(id, state.sampled()))]
+        if not states:
+            return
+        norm = float(norm) if isinstance(norm, Tensor) and watcher.sampling else None
+        event = Clip(
+            **watcher.now(),
+            name=name,
+            optimisers=tuple(sorted(state.key for state in states)),
+            limit=float(limit),
+            norm=norm,
+            scaled=max(watcher.scaling.left(state.key) for state in states),
+            useless=all(state.backwards == 0 for state in states),
+        )
+        watcher.note(event)
+
+
+def _scale(watcher: Watcher, original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
+    value = original(self, *args, **kwargs)
+    tell(watcher, (Step, Clip), _note_scale, watcher, self)
+    return value
+
+
+def _note_scale(watcher: Watcher, scaler: Any) -> None:
+    watcher.scaling.factor = _factor(scaler)
+
+
+def _factor(scaler: Any) -> float:
+    scale = scaler._scale if scaler.is_enabled() else None
+    # Read without waiting for a GPU: the first scale stands for the later ones.
+    return 1.0 if scale is None else float(scale) if scale.device.type == "cpu" else float(scaler._init_scale)
+
+
+def _unscale(watcher: Watcher, original: Any, self: Any, optimiser: Any, *args: Any, **kwargs: Any) -> Any:
+    value = original(self, optimiser, *args, **kwargs)
+    tell(watcher, (Step, Clip), _note_unscale, watcher, self, optimiser)
+    return value
+
+
+def _note_unscale(watcher: Watcher, scaler: Any, optimiser: Any) -> None:
+    state = watcher.states.get(optimiser)
+    if state is not None and scaler.is_enabled():
+        watcher.scaling.unscaled.add(state.key)
+
+
+def _scaler_step(watcher: Watcher, original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
+    watcher.scaling.stepping = tell(watcher, (Step,), _factor, self) or 0.0
+    try:
+        return original(self, *args, **kwargs)
+    finally:
+        watcher.scaling.stepping = 0.0

@@ -1,0 +1,215 @@
+"""Autograd graphs that outlive their step: of losses that are added up, of evaluations, of recurrent states.
+
+A token in the metadata of a graph's node lives as long as the node does, so that a weak reference tells
+whether the graph still exists.
+"""
+
+import linecache
+import weakref
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from vitruvius.checks import GraphsKept, StateCarried
+from vitruvius.doctor import user_code
+from vitruvius.doctor.source_lines import line_that_keeps
+
+ROOT, PASS = "vitruvius_root", "vitruvius_pass"
+FEWEST, REMEMBERED = 3, 8  # graphs of earlier steps that are held at once; how many are looked after
+LARGEST = 20_000  # nodes
+AGAIN = "backward through the graph a second time"
+IN_PLACE = "modified by an inplace operation"
+
+
+class Token:
+    """What a node of a graph belongs to."""
+
+    __slots__ = ("__weakref__", "backwards", "key", "step")
+
+    def __init__(self, key: Any, step: int, backwards: int) -> None:
+        self.key, self.step, self.backwards = key, step, backwards
+
+
+@dataclass(slots=True)
+class KeptGraphs:
+    """The graphs of the last losses and of the last passes, by the line that made them."""
+
+    roots: dict[str, deque["weakref.ref[Token]"]] = field(default_factory=dict)
+    passes: dict[tuple[str, int, bool], deque["weakref.ref[Token]"]] = field(default_factory=dict)
+    used: set[tuple[str, int, bool]] = field(default_factory=set)  # passes that some backward pass used
+    counts: dict[tuple[str, int, bool], int] = field(default_factory=dict)
+    held: dict[tuple[str, int, bool], tuple[int, str]] = field(default_factory=dict)
+    reported: set[str] = field(default_factory=set)
+    carried: tuple[Any, dict[str, Any]] | None = None  # a node of an earlier step, and the facts
+    seen_carried: int = 0
+
+    def before_backward(self, loss: Tensor, where: str, step: int, backwards: int) -> GraphsKept | None:
+        """Look after the graph of a loss; tell if those of earlier steps at this line all exist still."""
+        if loss.grad_fn is None:
+            return None
+        roots = self.roots.setdefault(where, deque(maxlen=REMEMBERED))
+        alive = [token for held in roots if (token := held()) is not None]
+        if not alive or alive[-1].step != step:
+            token = Token(where, step, backwards)
+            loss.grad_fn.metadata[ROOT] = token
+            roots.append(weakref.ref(token))
+        if where in self.reported or len({token.step for token in alive if token.step < step}) < FEWEST:
+            return None
+        self.reported.add(where)
+        kept = _holder_line(alive[:-1], ROOT, where)
+        return GraphsKept(step=step, where=where, graphs=len(alive), holder=kept, evaluation=False)
+
+    def network_ran(self, key: tuple[str, int, bool], args: Any, output: Any, step: int, back: int) -> None:
+        """Look after the graph of a network's output, and recognise its state of an earlier step."""
+        found = [t for t in _tensors(output) if t.grad_fn is not None][:4]
+        if not found:
+            return
+        self._recognise(key, args, step)
+        token = Token(key, step, back)
+        for tensor in found:
+            assert tensor.grad_fn is not None
+            tensor.grad_fn.metadata[PASS] = token
+        passes = self.passes.setdefault(key, deque(maxlen=REMEMBERED))
+        passes.append(weakref.ref(token))
+        self.counts[key] = self.counts.get(key, 0) + 1
+        if key not in self.held and key not in self.used and len(passes) > FEWEST:
+            alive = [token for held in passes if (token := held()) is not None]
+            if len(alive) > FEWEST and len({token.backwards for token in alive}) == 1:
+                self.held[key] = (len(alive), _holder_line(alive[:-1], PASS, key[0]))
+
+    def _recognise(self, key: tuple[str, int, bool], args: Any, step: int) -> None:
+        for tensor in _tensors(args):
+            token = tensor.grad_fn.metadata.get(PASS) if tensor.grad_fn is not None else None
+            if token is not None and token.key[1] == key[1] and token.step < step and self.carried is None:
+                self.carried = (tensor.grad_fn, {"where": key[0], "network": key[1], "holder": ""})
+
+    def used_by(self, nodes: Any) -> None:
+        """Remember the passes whose graphs a backward pass goes through."""
+        for node in nodes:
+            token = node.metadata.get(PASS)
+            if token is not None:
+                self.used.add(token.key)
+
+    def reaches_back(self, loss: Tensor, step: int) -> StateCarried | None:
+        """Tell if the graph of a loss goes on into a pass of an earlier step."""
+        carried, self.carried = self.carried, None
+        if carried is None or self.seen_carried >= FEWEST:
+            return None
+        self.seen_carried += 1
+        is_reached = any(node is carried[0] for node in nodes_below(loss))
+        return StateCarried(step=step, **carried[1]) if is_reached else None
+
+    def backward_failed(
+        self, error: Exception, model: nn.Module | None, network: int
+    ) -> dict[str, Any] | None:
+        """After a failed backward pass: the network that holds a state with a graph, and its attribute."""
+        if AGAIN not in str(error) and IN_PLACE not in str(error):
+            return None
+        for _, module in model.named_modules() if model is not None else ():
+            for name, value in vars(module).items():
+                if not name.startswith("_") and any(t.grad_fn is not None for t in _tensors(value)):
+                    code = getattr(type(module).forward, "__code__", None)
+                    line = line_that_keeps(code.co_filename, name, code.co_firstlineno) if code else ""
+                    line = line or _assignment(code, name)
+                    return {"where": line or user_code.where(), "network": network, "holder": name}
+        return None
+
+    def at_the_end(self, step: int) -> Iterator[GraphsKept]:
+        """Passes with gradients whose graphs no backward pass has used, in training or not."""
+        for key, count in self.counts.items():
+            if key in self.used or count <= FEWEST:
+                continue
+            graphs, line = self.held.get(key, (0, ""))
+            if graphs or not key[2]:
+                facts = {"graphs": graphs, "passes": count, "holder": line, "network": key[1]}
+                yield GraphsKept(step=step, where=key[0], evaluation=True, **facts)
+
+
+def nodes_below(loss: Tensor) -> Iterator[Any]:
+    """The nodes of the graph of a loss, as many as are looked at."""
+    seen: set[Any] = set()
+    queue = deque([loss.grad_fn])
+    while queue and len(seen) < LARGEST:
+        node = queue.popleft()
+        if node is not None and node not in seen:
+            seen.add(node)
+            yield node
+            queue.extend(following for following, _ in node.next_functions)
+
+
+def _assignment(code: Any, name: str) -> str:
+    """The line of a method that assigns an attribute."""
+    if code is None:
+        return ""
+    last = max((line for _, _, line in code.co_lines() if line), default=0)
+    for line in range(code.co_firstlineno, last + 1):
+        text = linecache.getline(code.co_filename, line)
+        if f".{name}" in text.partition("=")[0] and "=" in text:
+            return f"{code.co_filename}:{line}"
+    return ""
+
+
+def _tensors(value: Any, depth: int = 3) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        yield value
+    elif depth and isinstance(value, list | tuple | deque | dict):
+        parts = list(value.values()) if isinstance(value, dict) else list(value)
+        for part in parts[-REMEMBERED:]:
+            yield from _tensors(part, depth - 1)
+
+
+def _holder_line(tokens: list[Token], kind: str, where: str) -> str:
+    """The line that keeps graphs alive, by the variable that holds them; empty if none is found."""
+    wanted = set(map(id, tokens))
+    frame = user_code.user_frame()
+    while frame is not None:
+        if user_code.is_users(frame.f_code.co_filename):
+            name = _holder(frame.f_locals, kind, wanted)
+            near = where if where.startswith(frame.f_code.co_filename) else f":{frame.f_lineno}"
+            line = (
+                line_that_keeps(frame.f_code.co_filename, name, int(near.rpartition(":")[2])) if name else ""
+            )
+            if line:
+                return line
+        frame = frame.f_back
+    return ""
+
+
+def _holder(variables: dict[str, Any], kind: str, wanted: set[int], depth: int = 2) -> str:
+    """The variable or attribute that holds a tensor whose graph has one of these tokens."""
+    for name, value in list(variables.items()):
+        if any(_has(tensor, kind, wanted) for tensor in _tensors(value)):
+            return name
+    for name, value in list(variables.items()):
+        own = vars(value) if depth and hasattr(value, "__dict__") and not isinstance(value, type) else {}
+        if own and not name.startswith("__") and user_code.is_users(_file(value)):
+            inner = _holder(own, kind, wanted, depth - 1)
+            if inner:
+                return inner
+    return ""
+
+
+def _file(value: Any) -> str:
+    """The source file of the methods of a value's class; that of a library if it has none."""
+    codes = [getattr(method, "__code__", None) for method in vars(type(value)).values()]
+    return next((code.co_filename for code in codes if code is not None), "<frozen")
+
+
+def _has(tensor: Tensor, kind: str, wanted: set[int]) -> bool:
+    if tensor.grad_fn is None:
+        return False
+    for number, node in enumerate(nodes_below(tensor)):
+        if number > 64:
+            break
+        if id(node.metadata.get(kind)) in wanted:
+            return True
+    return False
+
+
+def is_recorded() -> bool:
+    """Whether a graph is being recorded now."""
+    return torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
