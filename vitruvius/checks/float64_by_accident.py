@@ -53,13 +53,14 @@ def _timed(trace: Trace) -> str:
     if not shapes:
         return ""
     rows, columns = max(shapes, key=prod)
-    single, double = (
-        milliseconds(
-            lambda kind=kind: torch.zeros(ROWS, columns, dtype=kind) @ torch.zeros(columns, rows, dtype=kind)
-        )
-        for kind in (torch.float32, torch.float64)
-    )
+    single, double = (_product(rows, columns, kind) for kind in (torch.float32, torch.float64))
     product = (
         f"{ROWS} rows times the largest weight matrix: {double:.3g} ms in float64, {single:.3g} in float32"
     )
     return f" ({product})" if double > single else ""
+
+
+def _product(rows: int, columns: int, kind: torch.dtype) -> float:
+    """Milliseconds of one product."""
+    x, weights = torch.zeros(ROWS, columns, dtype=kind), torch.zeros(columns, rows, dtype=kind)
+    return milliseconds(lambda: x @ weights)

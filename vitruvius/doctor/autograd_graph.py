@@ -54,7 +54,8 @@ TOTALS = ("SumBackward0", "MeanBackward0", "StackBackward0", "UnsqueezeBackward0
 
 def _read_terms(facts: GraphFacts, root: Any, key_of: Callable[[Tensor], int]) -> None:
     """Find the terms of a loss that have no gradient: single numbers that are added to it."""
-    queue, seen = deque([(root, True)]), set()
+    seen: set[Any] = set()
+    queue = deque([(root, True)])
     while queue and len(seen) < 200:
         node, summed = queue.popleft()
         if node is None or node in seen:

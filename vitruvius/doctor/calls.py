@@ -257,7 +257,7 @@ def _note_reshape(watcher: Watcher, before: Any, after: Any, frame: FrameType) -
     made = before.grad_fn.name() if before.grad_fn is not None else ""
     if made.startswith(("Cat", "ConstantPad")):  # the shift of relative positions is made so on purpose
         return
-    shapes = {"before": tuple(before.shape), "after": tuple(after.shape), "axis": lost}
+    shapes: dict[str, Any] = {"before": tuple(before.shape), "after": tuple(after.shape), "axis": lost}
     watcher.note(Reshaped(**watcher.now(line(frame)), **shapes, module=watcher.path_of(running(watcher))))
 
 

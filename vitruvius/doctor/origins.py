@@ -33,8 +33,9 @@ class Origin:
 
 def mark(value: Tensor, origin: Origin) -> None:
     """Note who made a tensor; it is found as long as the graph exists."""
-    if value.grad_fn is not None:
-        value.grad_fn.metadata[KEY] = origin
+    node: Any = value.grad_fn
+    if node is not None:
+        node.metadata[KEY] = origin
 
 
 def of(node: Any) -> Origin | None:

@@ -55,7 +55,7 @@ def padding(target_BT: Tensor, ignored: int) -> Padding | None:
     is_pad = y == value
     ends = is_pad.flip(1).long().cumprod(1).flip(1).bool()
     lengths = ends.sum(1)
-    if bool((is_pad != ends).any()) or len(lengths.unique()) < 2 or int(lengths.max()) < 2:
+    if bool((is_pad != ends).any()) or int(lengths.min()) == int(lengths.max()) or int(lengths.max()) < 2:
         return None
     if bool((lengths == y.shape[1]).any()) or float(ends.float().mean()) < 0.05:
         return None

@@ -292,7 +292,7 @@ class Watcher:
             return next(inside, "") or type(found).__name__
         return self.networks.path(found)
 
-    def note_mask(self, argument: str, where: str, module: Any, **facts: bool) -> None:
+    def note_mask(self, argument: str, where: str, module: Any, **facts: Any) -> None:
         """Note a mask that looks inverted, once for each line."""
         if any(facts.values()) and (argument, where, *facts) not in self.known_masks:
             self.known_masks.add((argument, where, *facts))
@@ -381,8 +381,13 @@ class Watcher:
         with self.looking():
             labels = (float(target.min()), float(target.max())) if target.numel() else None
             whole = not target.is_floating_point() or bool((target == target.round()).all())
-            facts = {"name": name, "error": str(error).partition("\n")[0], "labels": labels, "whole": whole}
-            shapes = {"scores": tuple(scores.shape), "target": tuple(target.shape)}
+            facts: dict[str, Any] = {
+                "name": name,
+                "error": str(error).partition("\n")[0],
+                "labels": labels,
+                "whole": whole,
+            }
+            shapes: dict[str, Any] = {"scores": tuple(scores.shape), "target": tuple(target.shape)}
             self.note(checks.CriterionFailed(**self.now(), **facts, **shapes))
 
     def backward_failed(self, error: Exception) -> None:
@@ -533,7 +538,11 @@ class Watcher:
         source = None if self.has_source else self.find_out("NanSource", find)
         if isinstance(source, Source):
             self.has_source, hazard = True, source.hazard
-            facts = {"operation": hazard.operation.strip("_"), "count": source.count, "what": source.what}
+            facts: dict[str, Any] = {
+                "operation": hazard.operation.strip("_"),
+                "count": source.count,
+                "what": source.what,
+            }
             path = self.path_of(hazard.module)
             self.note(checks.NanSource(**self.now(hazard.where), **facts, module=path, backward=backward))
 
