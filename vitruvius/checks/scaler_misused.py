@@ -1,4 +1,4 @@
-"""A GradScaler is used by half: its scale stays in the gradients, or is divided out although it never was in."""
+"""A GradScaler is used by half: its scale stays in the gradients, or is divided out but never was in."""
 
 from vitruvius.checks import Findings, Step, Trace, Waiting, exact_error, lines
 from vitruvius.checks.clip_before_unscale import HEALTHY as CLIPPED
