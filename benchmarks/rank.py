@@ -26,7 +26,7 @@ from benchmarks import record
 from vitruvius.core import files
 from vitruvius.core.blocks import Table
 from vitruvius.core.errors import UserError
-from vitruvius.ranking import results
+from vitruvius.ranking.evaluation import interval, short, within
 from vitruvius.ranking.results import Result
 from vitruvius.render import text as render
 
@@ -202,11 +202,11 @@ def table(run: Path) -> str:
     rows = [
         (
             score,
-            *(results.interval(column[score].kendall) for column in columns.values()),
-            *([results.interval(found.gain), results.within(found.kendall_within_size)] if alone else []),
-            results.short(found.kendall_with_params),
-            results.short(found.kendall_with_depth),
-            results.short(found.seed_agreement),
+            *(interval(column[score].kendall) for column in columns.values()),
+            *([interval(found.gain), within(found.kendall_within_size)] if alone else []),
+            short(found.kendall_with_params),
+            short(found.kendall_with_depth),
+            short(found.seed_agreement),
         )
         for score, found in first.items()
     ]

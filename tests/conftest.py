@@ -4,8 +4,15 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported, and for every process a test starts
+
+# The same examples in every run, however slowly they are drawn and tried: no test judges by a clock.
+settings.register_profile(
+    "same", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("same")
 
 
 @pytest.fixture(scope="session")

@@ -110,7 +110,7 @@ def by_hand() -> Loop:
         with torch.no_grad():
             for parameter in model.parameters():
                 if parameter.grad is not None:
-                    parameter -= 0.05 * parameter.grad
+                    parameter.sub_(0.05 * parameter.grad)
         yield model
 
 

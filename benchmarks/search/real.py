@@ -49,7 +49,7 @@ def others(config: Config, seed: int) -> dict[str, dict[str, Any]]:
     space = spaces.drawable(spaces.default_for(sizes["image"]), sizes["image"])
     rule = sampling.Rule(space, sizes, config.seed)
     budget = Budget(max_params=config.max_params)
-    drawn = sampling.draw(rule, budget, config.batch, 1000, config.candidates)
+    drawn = sampling.draw(rule, sampling.Limits(budget, config.batch), 1000, config.candidates)
     assert drawn.largest is not None
     at_random = drawn.candidates[np.random.default_rng(seed).integers(len(drawn.candidates))]
     found = {"largest": trials.options(drawn.largest.arch), "random": trials.options(at_random.arch)}

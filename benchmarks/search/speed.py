@@ -14,17 +14,22 @@ from typing import Any
 import vitruvius
 from benchmarks import record
 from vitruvius.arch import spaces
+from vitruvius.measuring.prices import QUANTITIES, PriceList
 from vitruvius.searching import sampling
+from vitruvius.searching.sampling import Limits
 from vitruvius.searching.settings import Budget
 
 SIZES = {"image": 28, "channels": 1, "classes": 10}
 
 
 def draw(count: int) -> dict[str, Any]:
-    """Time the filter with every bound that has a closed form."""
+    """Time the filter with every bound that there is, milliseconds by made-up prices included."""
     rule = sampling.Rule(spaces.get("small"), SIZES, 0)
+    budget = Budget(max_params=100_000, max_macs=10**7, max_ms=20, max_memory=200)
+    one = {"machine": {}, "device": "cpu", "threads": 1, "is_busy": False, "networks": 0, "batch": (1,)}
+    listed = PriceList(**one, prices=dict.fromkeys(QUANTITIES, 1e-6), error=0.0, date="")
     began = time.perf_counter()
-    found = sampling.draw(rule, Budget(max_params=100_000, max_macs=10**7, max_memory=200), 64, 1000, count)
+    found = sampling.draw(rule, Limits(budget, 64, listed), 1000, count)
     return {"candidates": count, "fitting": found.fitting, "seconds": time.perf_counter() - began}
 
 

@@ -1,8 +1,9 @@
 """What the choices of `search` are worth on tables of networks whose accuracies are known.
 
-    python -m benchmarks.search.tables                        the fifty
-    python -m benchmarks.search.tables --table nets.json      beside it, a table of the public format
-    python -m benchmarks.search.tables --quick                few repetitions
+    vitruvius rank --proxies all --name fifty
+    vitruvius rank --archs PUBLIC.json --data noise:3x32x32/100 --batch 8 --proxies all --name public
+    python -m benchmarks.search.tables runs/rank/fifty runs/rank/public
+    python -m benchmarks.search.tables runs/rank/fifty --quick            few repetitions
 
 Regret: in every repetition a random part of the networks under a random cap on parameters is the pool; each
 way of choosing trains k = 5, 10, 20 of them (looks their accuracies up) and loses the points between the best
@@ -22,11 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import record
-from vitruvius import datasets
-from vitruvius.arch import cost, tables
+from vitruvius.arch import cost
 from vitruvius.arch.arch import Arch
-from vitruvius.core.plugins import PACKAGE
-from vitruvius.ranking import score, statistics, surrogate
+from vitruvius.core import files
+from vitruvius.ranking import seeds, statistics, surrogate
+from vitruvius.ranking.results import Result
 from vitruvius.searching import promotion
 
 KS = (5, 10, 20)
@@ -46,27 +47,23 @@ class Table(NamedTuple):
     labels: dict[str, Floats]
 
 
-def read(path: Path, data: str, batch: int) -> Table:
-    """Score all networks of a table once, with one seed."""
-    found = datasets.get(data)
-    sizes = {"image": found.shape[1], "channels": found.shape[0], "classes": len(found.classes)}
-    archs = [named.arch for named in tables.networks(path, **sizes)]
-    scoring = score.Scoring(
-        archs, score.Shared(score.locate_proxies(["all"]), {0: score.minibatch(found, batch, 0)})
-    )
-    done = {one.key: one for one in score.score_all(scoring, {}, "processes")}
-    rows = score.score_table(scoring, done)
-    values = {
-        name: np.array([-np.inf if row[0].value is None else row[0].value for row in column])
-        for name, column in rows.items()
+def read(run: Path) -> Table:
+    """Read networks, scores and accuracies of a finished ranking, seeds averaged as `rank` does it."""
+    result = files.read_as(run / "result.json", Result)
+    rows = sorted(result.archs, key=lambda row: row.name)
+    scores = {}
+    for name in result.proxies:
+        values = [row.scores[name].values or (None,) * result.config.seeds for row in rows]
+        found = np.array([[-np.inf if value is None else value for value in row] for row in values])
+        scores[name] = seeds.order(found)
+    labels = {
+        column or "accuracy": np.array([row.accuracy.get(column) for row in rows], dtype=float)
+        for column in rows[0].accuracy
     }
-    columns = {
-        column: np.array([np.nan if value is None else value for value in tables.accuracies(path, column)])
-        for column in tables.columns(path)
-    }
-    return Table(
-        path.stem, archs, np.array([float(cost.cost(arch).params) for arch in archs]), values, columns
-    )
+    archs = [row.arch for row in rows if row.arch is not None]
+    assert len(archs) == len(rows), "modules of one's own have no structure"
+    params = np.array([float(cost.cost(arch).params) for arch in archs])
+    return Table(run.name, archs, params, scores, labels)
 
 
 def by_search(
@@ -74,16 +71,17 @@ def by_search(
 ) -> list[int]:
     """Choose k networks as the search does, one training after the other."""
     order = dict(enumerate(prior.tolist()))
-    chosen = promotion.first(order, min(k, surrogate.ENOUGH), wanted=[int(params.argmax())])
+    chosen: list[int] = []
     while len(chosen) < k:
         known = np.full(len(prior), np.nan)
         known[chosen] = accuracy[chosen]
-        fit = surrogate.fit(prior, features, known, params)
+        fit = surrogate.fit(prior, features, known, params) if len(chosen) >= surrogate.ENOUGH else None
         if fit is not None and fit.is_better:
             left = {n: float(fit.prediction_n[n]) for n in order if n not in chosen}
             chosen += promotion.promoted(left, 1)
         else:
-            chosen += promotion.first(order, len(chosen) + 1, wanted=chosen)[-1:]
+            told = {n: float(accuracy[n]) for n in chosen}
+            chosen += promotion.first(order, 1, told, chosen, wanted=[int(params.argmax())])
     return chosen
 
 
@@ -183,16 +181,15 @@ def conclude(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def main() -> None:
-    """Run on the fifty and on a table that is given, print and write the results."""
+    """Judge on the networks of every ranking that is given, print and write the results."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--table", type=Path)
+    parser.add_argument("runs", type=Path, nargs="+", help="finished rankings of networks with accuracies")
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
     repetitions = 20 if options.quick else REPETITIONS
-    found = [read(PACKAGE / "arch" / "fifty.json", "fashion_mnist:mini", 64)]
-    found += [read(options.table, "noise:3x32x32/100", 8)] if options.table else []
+    found = [read(run) for run in options.runs]
     rows = [row for table in found for label in table.labels for row in regrets(table, label, repetitions)]
     few = [row for table in found for label in table.labels for row in few_labels(table, label, repetitions)]
     for row in rows:

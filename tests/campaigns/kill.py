@@ -22,7 +22,7 @@ def run(rounds: int) -> Tally:
     tally = Tally(planted="a resumed training forgets the state of its random generator")
     for verb, share in SHARES.items():
         _campaign(tally, verb, max(1, round(share * rounds)))
-    found = harness("train", "--kills", "5", "--forget", "rng")
+    found = harness("train", "forget=rng")["forget=rng"]
     tally.is_caught = any(end != found["whole"] for end in found["outcomes"])
     return tally
 
@@ -33,12 +33,15 @@ def harness(verb: str, *words: str) -> dict[str, Any]:
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)}: {done.stderr[-500:]}")
-    found = json.loads(done.stdout.splitlines()[-1])
-    return {"outcomes": found.get("ends", []), "phases": ["any"] * found.get("kills", 0), **found}
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def _campaign(tally: Tally, verb: str, kills: int) -> None:
-    found = harness(verb, "--kills", str(kills))
+    if verb in ("train", "pretrain"):
+        found = harness(verb, f"kills={kills}")[f"kills={kills}"]
+    else:
+        ended = harness(verb, "--kills", str(kills))
+        found = {"outcomes": ended["ends"], "phases": ["any"] * ended["kills"], "whole": ended["whole"]}
     for phase in found["phases"]:
         tally.count(f"{verb}, killed in {phase}", "kills")
     for end in found["outcomes"]:

@@ -86,7 +86,7 @@ def test_mutated_files_are_read_exactly_or_refused(tmp_path: Path) -> None:
     seen = {"read": 0, "refused": 0}
     path = tmp_path / "file"
 
-    @settings(max_examples=MUTATIONS, derandomize=True, database=None, deadline=None)
+    @settings(max_examples=MUTATIONS)
     @given(mutants())
     def check(mutant: tuple[bytes, bytes | None]) -> None:
         data, content = mutant

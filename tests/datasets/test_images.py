@@ -102,7 +102,7 @@ def test_mutated_pictures_are_decoded_or_refused(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(ImageFile.ImageFile, "load", watched)
 
-    @settings(max_examples=MUTATIONS, derandomize=True, database=None, deadline=None)
+    @settings(max_examples=MUTATIONS)
     @given(mutants())
     def check(data: bytes) -> None:
         try:

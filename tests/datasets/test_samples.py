@@ -23,7 +23,7 @@ def test_a_constant_channel_is_not_divided_by_zero() -> None:
     assert _samples.mean_std(torch.full((3, 1, 2, 2), 51, dtype=torch.uint8)) == ((0.2,), (1.0,))
 
 
-@settings(max_examples=200, derandomize=True, database=None, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=60), st.integers(0, 100), st.floats(0, 1))
 def test_every_prefix_is_nearly_proportional(labels: list[int], seed: int, share: float) -> None:
     order = stratified_order(labels, seed)

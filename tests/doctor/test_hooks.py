@@ -142,7 +142,7 @@ def grown(x: Tensor) -> Tensor:
 
 GIVEN: dict[str, Callable[[Tensor], tuple[Any, ...]]] = {
     **dict.fromkeys(("pow", "__pow__"), lambda x: (x, 0.5)),
-    **dict.fromkeys(("div", "divide", "true_divide", "atan2", "__truediv__"), lambda x: (x, x)),
+    **dict.fromkeys(("div", "divide", "true_divide", "__truediv__"), lambda x: (x, x)),
     **dict.fromkeys(("softmax", "log_softmax"), lambda x: (x, -1)),
     **dict.fromkeys(("masked_fill", "masked_fill_"), lambda x: (x, x > 1, -torch.inf)),
     "where": lambda x: (x > 1, x, -torch.inf),

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from tests.arch.test_cost_arrays import LIKES, drawn
 from vitruvius.arch import cost
 from vitruvius.arch.arch import Arch
+from vitruvius.arch.cost_arrays import costs
 from vitruvius.core import files
 from vitruvius.measuring import calibrate, prices
 from vitruvius.measuring.calibrate import Timed
@@ -39,6 +41,15 @@ def timed(number: int = 12) -> list[Timed]:
     found = made()
     archs = [named.arch for named in calibrate.networks(number)]
     return [Timed(arch, batch, prices.predict(found, arch, batch)) for arch in archs for batch in (1, 32)]
+
+
+@pytest.mark.parametrize("fixed", LIKES)
+@pytest.mark.parametrize("batch", [1, 32])
+def test_many_networks_are_predicted_at_once_as_one_by_one(fixed: dict[str, object], batch: int) -> None:
+    networks, archs = drawn(fixed)
+    expected = [prices.predict(made(), arch, batch) for arch in archs]
+    found_n = prices.predict_n(made(), networks, costs(networks), batch)
+    np.testing.assert_allclose(found_n, expected, rtol=1e-12, atol=0)
 
 
 def test_quantities_are_those_counted_layer_by_layer() -> None:

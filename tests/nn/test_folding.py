@@ -75,7 +75,7 @@ def test_networks_give_the_same_output_and_gradients_in_both_orders(arch: Arch) 
     assert any(value > 0 for value in found.values())  # both orders were taken
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.fixed_dictionaries(
         {

@@ -50,7 +50,7 @@ class Counted(nn.Module):
         (["zico"], 2, 2),
         (["jacob_cov"], 1, 1),
         (["ntk"], 5, 5),
-        (["zen"], 64, 0),
+        (["zen"], 32, 0),
         (["head_confidence", "key_confidence"], 1, 0),
         (["params", "depth", "width_sum"], 0, 0),
     ],

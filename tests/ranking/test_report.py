@@ -9,6 +9,7 @@ from typing import Any
 from vitruvius.arch.arch import Arch
 from vitruvius.core.blocks import Scatter
 from vitruvius.ranking import report, results
+from vitruvius.ranking.evaluation import evaluations
 from vitruvius.ranking.results import Result
 from vitruvius.render import text as render
 
@@ -122,7 +123,7 @@ def test_networks_that_share_the_first_rank_are_all_named() -> None:
 
 def test_too_few_accuracies_judge_nothing_and_are_said_to() -> None:
     blank = result(known=False).evaluation[""]
-    assert "too few accuracies are known" in render.plain([results.evaluations("c_acc", blank)])
+    assert "too few accuracies are known" in render.plain([evaluations("c_acc", blank)])
 
 
 def test_the_csv_has_a_line_per_network() -> None:

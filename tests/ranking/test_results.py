@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from vitruvius.ranking import results
-from vitruvius.ranking.results import Candidate, Evaluation, Interval, Result
+from vitruvius.ranking import evaluation
+from vitruvius.ranking.evaluation import Evaluation, Interval
+from vitruvius.ranking.results import Candidate, Result
 
 EVALUATION = Evaluation(
     kendall_with_params=0.5, kendall_with_depth=None, seed_agreement=1.0, verdict="no signal", archs=3
@@ -56,6 +57,6 @@ def test_the_ceiling_is_what_a_score_without_noise_would_reach() -> None:
     agreement = stats.kendalltau(first, second).statistic
     for trainings, accuracy in ((1, first), (2, (first + second) / 2)):
         reached = stats.kendalltau(truth, accuracy).statistic
-        found = results.reachable(Interval(value=agreement), trainings)
+        found = evaluation.reachable(Interval(value=agreement), trainings)
         assert found.value == pytest.approx(reached, abs=0.01)
-    assert results.reachable(Interval(value=-0.2), 2).value == 0
+    assert evaluation.reachable(Interval(value=-0.2), 2).value == 0

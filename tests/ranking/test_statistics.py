@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from vitruvius.ranking import statistics
-from vitruvius.ranking.results import Interval, IntervalWithinSize
+from vitruvius.ranking.evaluation import Interval, IntervalWithinSize
 from vitruvius.ranking.statistics import Floats
 
 values = st.lists(st.integers(0, 6), min_size=3, max_size=14)
@@ -39,7 +39,7 @@ def disagreements(own: Callable[..., Floats], oracle: Callable[..., Any], x: Any
 
 
 @given(st.data(), values)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_tau_and_spearman_of_every_resample_are_scipys(data: st.DataObject, x: list[int]) -> None:
     y = data.draw(st.lists(st.integers(0, 6), min_size=len(x), max_size=len(x)))
     assert disagreements(statistics.kendall, stats.kendalltau, x, y) == []
@@ -171,7 +171,7 @@ def test_regret_is_the_distance_to_the_best_in_points() -> None:
 
 
 @given(st.data(), st.integers(1, 6))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_regret_is_the_mean_over_all_orders_of_tied_scores(data: st.DataObject, top: int) -> None:
     scores = data.draw(st.lists(st.integers(0, 2), min_size=1, max_size=6))
     size = len(scores)

@@ -12,7 +12,7 @@ from vitruvius.arch import cost
 from vitruvius.arch.arch import Arch
 from vitruvius.core.records import Score
 from vitruvius.ranking import statistics, verdict
-from vitruvius.ranking.results import Evaluation, Interval
+from vitruvius.ranking.evaluation import Evaluation, Interval
 from vitruvius.ranking.statistics import Floats
 from vitruvius.ranking.user_models import UserModel
 from vitruvius.ranking.verdict import Sizes

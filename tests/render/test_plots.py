@@ -41,3 +41,15 @@ def test_both_libraries_use_its_colours_labels_and_scales(log: bool) -> None:
     assert all(f'"color":"{colour}"' in element for colour in plots.COLOURS[:2])
     assert element.count('"type":"log"') == 1 + log
     assert '"text":"epoch"' in element
+
+
+def test_a_curve_of_one_point_can_be_seen() -> None:
+    loss = Series(name="loss", x=(1.0,), y=(2.0,))
+    first = Lines(title="", series=(loss,), x_label="epoch", y_label="loss")
+    assert "markers" in interactive.drawing(first)["data"][0]["mode"]
+
+
+def test_the_axis_spans_the_intervals_too() -> None:
+    labels = {"x_label": "size", "y_label": "accuracy"}
+    one = Scatter(title="", x=(99.0,), y=(50.0,), low=(25.0,), high=(75.0,), names=("a",), **labels)
+    assert plots.describe(one).y.span == 50.0

@@ -11,11 +11,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
 from tests.searching.conftest import SETTINGS
+from vitruvius.core import files
 from vitruvius.core.records import Record
 from vitruvius.searching.results import Result
 from vitruvius.searching.study import Request, Study
@@ -53,70 +55,95 @@ def test_a_resumed_search_that_forgets_its_seeds_is_found_out() -> None:
     assert set(answer["ends"]) != {answer["whole"]}
 
 
-def children(name: bytes) -> list[int]:
-    """The worker processes below this one whose command line holds a word."""
-    found_ids = []
+def workers(spread: str) -> list[int]:
+    """The worker processes below this one: those that the fork server has forked, or Ray's actors."""
+    parents, words = dict[int, int](), dict[int, bytes]()
     for path in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            if name in (path / "cmdline").read_bytes():
-                found_ids.append(int(path.name))
-    return found_ids
+            words[int(path.name)] = (path / "cmdline").read_bytes()
+            parents[int(path.name)] = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+
+    def is_mine(pid: int) -> bool:
+        while pid in parents and pid != os.getpid():
+            pid = parents[pid]
+        return pid == os.getpid()
+
+    word = b"forkserver" if spread == "processes" else b"ray::Actor"
+    found = [pid for pid in parents if word in words[pid] and is_mine(pid)]
+    if spread == "processes":
+        found = [pid for pid in found if word in words.get(parents[pid], b"")]
+    return sorted(found)
 
 
-@pytest.mark.parametrize(("spread", "word"), [("processes", b"forkserver"), ("ray", b"ray::Actor")])
+class Killer(threading.Thread):
+    """Kills a worker as soon as there is one, and another each time that a training has ended since."""
+
+    def __init__(self, spread: str, records: Path) -> None:
+        super().__init__(daemon=True)
+        self.spread, self.records, self.ended, self.kills = spread, records, threading.Event(), 0
+
+    def run(self) -> None:
+        seen = -1
+        while not self.ended.wait(0.02) and self.kills < 5:
+            lines = files.read_lines(self.records) if self.records.exists() else []
+            trained = sum(line.get("kind") == "trained" for line in lines)
+            is_training = any(line.get("kind") == "stage" and line["stage"] == 3 for line in lines)
+            for pid in workers(self.spread)[:1] if is_training and trained > seen else []:
+                with suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+                    self.kills += 1
+                    seen = trained
+
+
+@pytest.mark.parametrize("spread", ["processes", "ray"])
 def test_workers_that_are_killed_lose_nothing_and_do_nothing_twice(
-    run: Run, tmp_path: Path, spread: str, word: bytes
+    run: Run, tmp_path: Path, spread: str
 ) -> None:
     if spread == "ray":
         pytest.importorskip("ray")
     whole = found(run(tmp_path / "whole", trainings=5))
-    before, ended = set(children(word)), threading.Event()
-
-    def killer() -> None:
-        kills = 0
-        while not ended.wait(3.0) and kills < 4:
-            mine = [pid for pid in children(word) if pid not in before]
-            workers = mine[1:] if spread == "processes" else mine  # the first is the server that forks
-            for pid in workers[:1]:
-                with suppress(OSError):
-                    os.kill(pid, signal.SIGKILL)
-                    kills += 1
-
-    thread = threading.Thread(target=killer)
-    thread.start()
+    folder = tmp_path / spread / "search" / "toy"
+    killer = Killer(spread, folder / "records.jsonl")
+    killer.start()
     try:
         disturbed = run(tmp_path / spread, trainings=5, spread=spread, workers=2)
     finally:
-        ended.set()
-        thread.join()
+        killer.ended.set()
+        killer.join()
+    assert killer.kills > 0
     assert found(disturbed) == whole
+    study = Study(
+        f"sqlite:///{folder / 'study.db'}", "toy", "test", _config(f"sqlite:///{folder / 'study.db'}")
+    )
+    done = [trial for trial in study.study.get_trials() if trial.state.name in ("COMPLETE", "PRUNED")]
+    requests = [tuple(trial.params.values()) for trial in done]
+    study.close()
+    assert len(requests) == len(set(requests))
 
 
 @pytest.fixture
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A PostgreSQL server of its own; the URL of an empty data base."""
+def server() -> Iterator[str]:
+    """A PostgreSQL server of its own that listens on a socket in a folder; the URL of an empty data base."""
     programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     if not programs:
         pytest.skip("PostgreSQL is not installed")
-    bin_, folder = programs[-1].parent, tmp_path_factory.mktemp("postgres")
-    is_root = os.geteuid() == 0
-    if is_root:  # the server refuses to run as root
-        for path in (folder, *folder.parents[:2]):
-            path.chmod(0o755)
-        shutil.chown(folder, "postgres")
+    with TemporaryDirectory(prefix="postgres-") as name:
+        bin_, folder, is_root = programs[-1].parent, Path(name), os.geteuid() == 0
+        if is_root:  # the server refuses to run as root
+            shutil.chown(folder, "postgres")
 
-    def as_server(*words: str) -> None:
-        command = ["runuser", "-u", "postgres", "--", *words] if is_root else list(words)
-        subprocess.run(command, check=True, capture_output=True, cwd=folder)
+        def as_server(program: str, *words: str) -> None:
+            command = ["runuser", "-u", "postgres", "--"] if is_root else []
+            command += [str(bin_ / program), "-D", str(folder / "data"), *words]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd="/")
 
-    data, port = folder / "data", 20_000 + os.getpid() % 20_000
-    as_server(str(bin_ / "initdb"), "-D", str(data), "-A", "trust", "-U", "postgres")
-    settings = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1"
-    as_server(str(bin_ / "pg_ctl"), "-D", str(data), "-w", "-l", str(folder / "log"), "-o", settings, "start")
-    try:
-        yield f"postgresql://postgres@127.0.0.1:{port}/postgres"
-    finally:
-        as_server(str(bin_ / "pg_ctl"), "-D", str(data), "-m", "immediate", "stop")
+        as_server("initdb", "-A", "trust", "-U", "postgres")
+        settings = f"-k {folder} -c listen_addresses='' -c fsync=off"
+        as_server("pg_ctl", "-w", "-l", str(folder / "log"), "-o", settings, "start")
+        try:
+            yield f"postgresql://postgres@/postgres?host={folder}"
+        finally:
+            as_server("pg_ctl", "-m", "immediate", "stop")
 
 
 def test_two_searches_share_a_study_and_train_nothing_twice(
@@ -150,7 +177,7 @@ def test_two_searches_share_a_study_and_train_nothing_twice(
         assert answer["winner"] == alone["winner"]
         assert answer["networks"] == alone["networks"]
     study = Study(server, "toy", "test", _config(server))
-    states = [trial for trial in study.study.get_trials() if trial.state.name == "COMPLETE"]
+    states = [trial for trial in study.study.get_trials() if trial.state.name in ("COMPLETE", "PRUNED")]
     requests = [tuple(trial.params.values()) for trial in states]
     assert len(requests) == len(set(requests))
     assert len({trial.user_attrs["owner"] for trial in states}) == 2
@@ -160,25 +187,29 @@ def test_two_searches_share_a_study_and_train_nothing_twice(
 def _config(url: str) -> str:
     import optuna
 
-    return str(
-        optuna.load_study(study_name="toy", storage=url.replace("://", "+psycopg://")).user_attrs["config"]
-    )
+    url = url.replace("postgresql://", "postgresql+psycopg://")
+    return str(optuna.load_study(study_name="toy", storage=url).user_attrs["config"])
 
 
-def test_what_a_dead_machine_was_training_is_queued_again(
-    server: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("vitruvius.searching.study.BEAT", 1)
-    monkeypatch.setattr("vitruvius.searching.study.GRACE", 2)
+def test_what_a_dead_machine_was_training_is_queued_again(server: str) -> None:
+    from sqlalchemy import text
+
     dead, other = (Study(server, "shared", name, "settings") for name in ("dead", "other"))
     wanted = [Request(1, 10)]
     dead.queue(wanted)
     ((trial, _),) = dead.claim(wanted, 1)
+
+    def beats() -> int:
+        with other.storage.engine.connect() as connection:
+            return int(connection.execute(text("SELECT COUNT(*) FROM trial_heartbeats")).scalar() or 0)
+
     with dead.alive([trial]):
-        time.sleep(4)
+        while not beats():
+            time.sleep(0.01)
         other.queue(wanted)
         assert not other.claim(wanted, 1)  # it lives
-    time.sleep(4)
+    with other.storage.engine.begin() as connection:  # an hour passes
+        connection.execute(text("UPDATE trial_heartbeats SET heartbeat = heartbeat - INTERVAL '1 hour'"))
     other.queue(wanted)
     ((again, request),) = other.claim(wanted, 1)
     assert request == wanted[0]

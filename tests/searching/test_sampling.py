@@ -5,14 +5,16 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from tests.measuring.test_prices import made
 from vitruvius.arch import cost
 from vitruvius.arch.spaces import Space
+from vitruvius.measuring import prices
 from vitruvius.searching import sampling
-from vitruvius.searching.sampling import Rule
+from vitruvius.searching.sampling import Limits, Rule
 from vitruvius.searching.settings import Budget
 
 SIZES = {"image": 8, "channels": 1, "classes": 3}
-FREE = Budget()
+FREE = Limits(Budget())
 SPACE = Space(
     choices={"patch": [2, 4, 3], "width": [6, 8], "depth": [1, 2], "heads": [1, 2, 3], "mlp_ratio": [1, 2]},
     per_layer=("heads",),
@@ -53,7 +55,7 @@ def test_every_network_of_the_space_is_equally_likely() -> None:
 @pytest.mark.parametrize("law", ["uniform", "log-uniform"])
 def test_what_is_drawn_fits_the_budget_and_obeys_the_constraints(law: sampling.Sampling) -> None:
     budget = Budget(max_params=40_000, max_macs=400_000, max_memory=4)
-    found = sampling.draw(Rule(WIDE, SIZES, 1, law), budget, 16, 150, 3000)
+    found = sampling.draw(Rule(WIDE, SIZES, 1, law), Limits(budget, 16), 150, 3000)
     assert len(found.candidates) == 150
     assert found.largest is not None
     assert found.largest.params >= max(one.params for one in found.candidates)
@@ -69,22 +71,39 @@ def test_what_is_drawn_fits_the_budget_and_obeys_the_constraints(law: sampling.S
     assert len(keys) == 150
 
 
+@pytest.mark.parametrize("law", ["uniform", "log-uniform"])
+def test_milliseconds_are_bounded_by_the_price_list(law: sampling.Sampling) -> None:
+    listed = made()
+    free = sampling.draw(Rule(WIDE, SIZES, 1, law), Limits(Budget(), 1, listed), 60, 500)
+    times = sorted(prices.predict(listed, one.arch) for one in free.candidates)
+    none = sampling.draw(Rule(WIDE, SIZES, 1, law), Limits(Budget(max_ms=1e-9), 1, listed), 60, 500)
+    assert none.largest is None
+    assert none.fastest_ms is not None
+    assert none.fastest_ms <= times[0]
+    limits = Limits(Budget(max_ms=times[len(times) // 2]), 1, listed)
+    found = sampling.draw(Rule(WIDE, SIZES, 1, law), limits, 60, 2000)
+    assert found.largest is not None
+    assert found.fitting < found.tried
+    for one in (*found.candidates, found.largest):
+        assert prices.predict(listed, one.arch) <= times[len(times) // 2]
+    without = sampling.draw(Rule(WIDE, SIZES, 1, law), limits._replace(prices=None), 60, 500)
+    assert without.candidates == free.candidates  # nothing is known of their milliseconds
+
+
 def test_a_small_space_is_drawn_without_repetition_and_to_its_end() -> None:
-    found = sampling.draw(Rule(SPACE, SIZES, 0), FREE, 1, 100, 3000)
+    found = sampling.draw(Rule(SPACE, SIZES, 0), FREE, 100, 3000)
     assert len(found.candidates) == SPACE.count(8)
 
 
 def test_log_uniform_sizes_are_spread_over_the_decades() -> None:
-    found = sampling.draw(Rule(WIDE, SIZES, 0, "log-uniform"), FREE, 1, 400, 2000).candidates
+    found = sampling.draw(Rule(WIDE, SIZES, 0, "log-uniform"), FREE, 400, 2000).candidates
     sizes = np.log([one.params for one in found])
     assert (sizes < (sizes.min() + sizes.max()) / 2).mean() > 0.35
 
 
 def test_a_budget_that_nothing_fits_names_the_smallest() -> None:
-    found = sampling.draw(Rule(SPACE, SIZES, 0), Budget(max_params=10), 1, 5, 1000)
+    found = sampling.draw(Rule(SPACE, SIZES, 0), Limits(Budget(max_params=10)), 5, 1000)
     assert found.candidates == []
     assert found.largest is None
-    smallest = min(
-        one.params for one in sampling.draw(Rule(SPACE, SIZES, 0), FREE, 1, 10**4, 1000).candidates
-    )
+    smallest = min(one.params for one in sampling.draw(Rule(SPACE, SIZES, 0), FREE, 10**4, 1000).candidates)
     assert found.smallest_params == smallest

@@ -1,5 +1,6 @@
 """A whole search: pure, continued after a kill, refused before anything is trained, its winner a run."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -184,6 +185,7 @@ def test_where_every_training_fails_the_search_fails_with_the_reason(
         ({"space": "smal"}, "did you mean 'small'"),
         ({"storage": "here.db"}, "a URL is needed"),
         ({"storage": "postgresql://x/y", "hours": 2}, "--trainings, not --hours"),
+        ({"storage": "postgresql://x/y", "max_ms": 2}, "take different times"),
         ({"optimiser": "adm"}, "adamw"),
     ],
 )
@@ -192,6 +194,15 @@ def test_what_cannot_work_is_refused_before_anything_is_trained(
 ) -> None:
     with pytest.raises(UserError, match=said):
         run(tmp_path, **changes)
+    assert not list(tmp_path.iterdir())
+
+
+def test_ray_is_asked_for_before_anything_is_written(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(UserError, match="--spread ray needs Ray"):
+        run(tmp_path, spread="ray")
     assert not list(tmp_path.iterdir())
 
 
@@ -251,7 +262,7 @@ def test_the_study_hands_every_request_out_once(tmp_path: Path) -> None:
     study.queue(wanted)
     claimed = study.claim(wanted, 10)
     assert [request for _, request in claimed] == wanted
-    study.tell(claimed[0][0], Outcome(accuracy=0.5, correct="f0", seconds=2.0))
+    study.tell(claimed[0][0], Outcome(accuracy=0.5, correct="f0", seconds=2.0), rung=10)
     study.tell(claimed[1][0], Outcome(failed="no memory"))
     study.close()
     again = Study(url, "x", "me", "settings")
@@ -267,6 +278,8 @@ def test_the_study_hands_every_request_out_once(tmp_path: Path) -> None:
         (0.25, ""),
     ]
     assert not again.claim(wanted, 1)
+    assert again.study.best_value == 0.25  # the one that paused at a rung is not compared
+    assert again.study.trials[0].intermediate_values == {10: 0.5}
     again.close()
     with pytest.raises(UserError, match="has other settings"):
         Study(url, "x", "me", "others")
@@ -280,6 +293,18 @@ def test_a_duplicate_in_the_queue_is_not_handed_out(tmp_path: Path) -> None:
     assert len(claimed) == 1
     study.tell(claimed[0][0], Outcome(accuracy=1.0))
     assert list(study.finished()) == [Request(1, 10)]
+    study.close()
+
+
+def test_what_paused_at_a_rung_is_not_done_again(tmp_path: Path) -> None:
+    study = Study(f"sqlite:///{tmp_path / 'study.db'}", "x", "me", "settings")
+    study.queue([Request(1, 10)])
+    ((trial, _),) = study.claim([Request(1, 10)], 1)
+    study.tell(trial, Outcome(accuracy=0.5), rung=10)
+    study.queue([Request(1, 10)])
+    study.study.enqueue_trial(Request(1, 10)._asdict())  # another machine did not know yet
+    assert not study.claim([Request(1, 10)], 10)
+    assert study.finished()[Request(1, 10)].accuracy == 0.5
     study.close()
 
 

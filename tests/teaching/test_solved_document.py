@@ -100,7 +100,7 @@ def test_what_does_not_go_with_a_document_is_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match=message):
-        list(explain.run(explain.Config(**fields)))  # type: ignore[arg-type]
+        list(explain.run(explain.Config(**fields)))
     assert list(tmp_path.iterdir()) == []
 
 

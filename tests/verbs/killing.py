@@ -220,11 +220,17 @@ def dying(root: Path, number: int, writer: str) -> None:
 
 
 def killed(kills: int, forgotten: str, seed: int, compile: str, whole: str) -> dict[str, Any]:
-    """Kill runs until there were enough kills, or until one ends with other bits."""
+    """Kill runs until there were enough kills, twenty or more in every phase, or one ends with other bits."""
     source = random.Random(seed)
     phases: list[str] = []
     ends: list[str] = []
-    while len(phases) < kills and set(ends) <= {whole}:
+
+    def is_enough() -> bool:
+        # On a busy machine a phase may be over before its kill comes: then more runs are killed.
+        spread = kills < 20 or set(phases) == set(PHASES) or len(phases) >= 10 * kills
+        return len(phases) >= kills and spread
+
+    while not is_enough() and set(ends) <= {whole}:
         # A run that is killed while it loads restores nothing: what is forgotten shows in later phases.
         phase = PHASES[(len(ends) + (forgotten != "nothing")) % len(PHASES)]
         end, kills_of_run = killed_run(phase, source, compile, forget(forgotten))

@@ -32,7 +32,7 @@ def config(kind: str) -> pretrain.Config:
     }
     if kind == "vit":
         return pretrain.Config(model="vit", set=VIT, decoder_width=8, decoder_depth=1, probe="adam", **common)
-    return pretrain.Config(model="mlp", hidden=(6,), latent=(2, 4), repeats=1, labels=10, **common)
+    return pretrain.Config(model="mlp", hidden=(6,), latent=(2,), repeats=1, labels=10, **common)
 
 
 def once(root: Path, compile: str) -> None:

@@ -21,7 +21,8 @@ from vitruvius.core.errors import Interrupted, UserError
 from vitruvius.core.records import Progress
 from vitruvius.ranking import accuracies, report, session
 from vitruvius.ranking.aggregates import AGGREGATES
-from vitruvius.ranking.results import Evaluation, Result
+from vitruvius.ranking.evaluation import Evaluation
+from vitruvius.ranking.results import Result
 from vitruvius.ranking.settings import Config
 from vitruvius.verbs import rank
 

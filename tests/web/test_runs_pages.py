@@ -14,12 +14,15 @@ from tests.web.visitor import HOSTILE, Visitor, epoch, events, identity
 from vitruvius.core import files
 from vitruvius.core.records import Record
 from vitruvius.core.runs import RunFolder
+from vitruvius.measuring.results import Machine, Row
+from vitruvius.measuring.results import Result as Measured
 from vitruvius.pretraining.results import Point, Points
 from vitruvius.ranking.results import WORKLOAD, Workload
 from vitruvius.ranking.score import Scored
 from vitruvius.searching.plan import Plan, Rung
 from vitruvius.searching.results import Stage, Trained
 from vitruvius.web import live
+from vitruvius.web.headlines import headline
 from vitruvius.web.pages import compare
 
 
@@ -266,3 +269,15 @@ def test_a_ranking_that_has_just_begun_says_so(tmp_path: Path) -> None:
     folder = _records(tmp_path / "rank" / "new", {})
     files.write_json(folder / WORKLOAD, Workload(networks=3, seeds=1).model_dump())
     assert live.snapshot(folder)["sentence"] == "0 of 3 scored: 3 networks · the first one is under way"
+
+
+def test_a_measurement_is_said_by_its_fastest_network() -> None:
+    sizes: dict[str, Any] = {"runtime": "torch", "params": 1, "macs": 1}
+    rows = [Row(name=name, batch=1, median_ms=ms, **sizes) for name, ms in (("a", 2.0), ("b", 0.51234))]
+    facts: dict[str, Any] = {"device": "cpu", "threads": 1, "cores": 2, "load": 3.0, "is_busy": True}
+    machine = Machine(versions={}, **facts)
+    found = Measured(rows=tuple(rows), training=False, repeats=2, machine=machine, run="here")
+    assert headline(found) == "2 networks, fastest b with 0.512 ms a call"
+    assert headline(found.model_copy(update={"rows": (rows[0],)})) == "a, 2 ms a call"
+    failed = rows[0].model_copy(update={"median_ms": None, "failed": "why"})
+    assert headline(found.model_copy(update={"rows": (failed,)})) == "nothing could be measured"

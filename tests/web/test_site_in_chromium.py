@@ -148,7 +148,7 @@ def test_runs_are_filtered_sorted_chosen_and_compared(page: Any, site: Visitor) 
     page.get_by_label("Verb").select_option("doctor")
     assert 0 < rows.count() < every
     page.get_by_label("Verb").select_option("")
-    page.get_by_label("Filter").fill("75.00%")
+    page.get_by_label("Filter").fill("25.00%")  # other tests leave runs with 75 % here
     assert rows.count() == 1
     page.get_by_label("Filter").fill("")
     page.get_by_role("button", name="result").click()

@@ -16,7 +16,8 @@ from vitruvius.core.runs import RunFolder
 from vitruvius.doctor.results import Quoted
 from vitruvius.doctor.results import Result as Diagnosis
 from vitruvius.nn import vit
-from vitruvius.ranking.results import Candidate, Evaluation, Interval, MeanScore
+from vitruvius.ranking.evaluation import Evaluation, Interval
+from vitruvius.ranking.results import Candidate, MeanScore
 from vitruvius.ranking.results import Result as Ranked
 from vitruvius.ranking.settings import Config as RankConfig
 from vitruvius.searching.plan import Plan

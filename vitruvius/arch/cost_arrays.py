@@ -4,6 +4,7 @@ Shapes: n networks, L layers of the deepest. Layers that a network does not have
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from vitruvius.arch.arch import Arch
@@ -38,6 +39,18 @@ class Networks:
         sizes = {"patch": int(self.patch_n[index]), "width": int(self.width_n[index]), "depth": depth}
         return sizes | {field: values[index, :depth].tolist() for field, values in layers.items()}
 
+    @cached_property
+    def is_layer_nL(self) -> "NDArray[np.bool_]":
+        """Whether each network has so many layers."""
+        import numpy as np
+
+        return np.arange(self.heads_nL.shape[1]) < self.depth_n[:, None]
+
+    def summed(self, values_nL: Any) -> "Ints":
+        """Add up over the layers that each network has, (n,)."""
+        found: Ints = (values_nL * self.is_layer_nL).sum(1)
+        return found
+
     @property
     def tokens_n(self) -> "Ints":
         """Return the number of tokens in the encoder."""
@@ -51,7 +64,10 @@ class Costs:
     params_n: "Ints"
     macs_n: "Ints"
     activation_bytes_n: "Ints"
+    pass_macs_n: "Ints"
     pass_bytes_n: "Ints"
+    attention_macs_n: "Ints"
+    """The part of `macs_n` that compares queries with keys and weighs values."""
 
     def training_bytes_n(self, batch: int) -> "Ints":
         """Return the bytes of a training step, as `Cost.training_bytes` does."""
@@ -68,22 +84,23 @@ def costs(networks: Networks) -> Costs:
     tokens_n, patches_n = networks.tokens_n, networks.tokens_n - int(like.class_token)
     tokens = tokens_n[:, None]
     heads, dim, mlp = networks.heads_nL, networks.head_dim_nL, networks.mlp_nL
-    is_layer = np.arange(heads.shape[1]) < networks.depth_n[:, None]
+    summed = networks.summed
     inner, patch_dim_n = heads * dim, like.channels * networks.patch_n**2
     folds = _folds(tokens, width, dim)
+    scales = width * int(like.layer_scale > 0)
 
     params = 4 * width + 4 * width * inner + 3 * inner * like.qkv_bias + width * like.out_bias
-    params = params + 2 * width * mlp + mlp + width
-    macs = np.where(
-        folds,
-        2 * tokens * heads * width * (width + tokens),
-        4 * tokens * width * inner + 2 * heads * tokens**2 * dim,
-    )
-    macs = macs + 2 * tokens * width * mlp
+    params = params + 2 * width * mlp + mlp + width + 2 * scales
+    # Keys and values of a folded head are whole tokens.
+    attention = 2 * heads * tokens**2 * np.where(folds, width, dim)
+    projections = np.where(folds, 2 * tokens * heads * width**2, 4 * tokens * width * inner)
+    macs = attention + projections + 2 * tokens * width * mlp
     kept = 4 * tokens * width + 4 * tokens + np.where(folds, 2 * tokens * heads * width, 4 * tokens * inner)
     kept = kept + heads * np.where(tokens > PAIRWISE_TOKENS, tokens, tokens**2) + 2 * tokens * mlp
+    kept = kept + 2 * tokens * scales
     if like.dropout:
         kept = kept + 2 * tokens * width + tokens * mlp
+    pass_macs = np.where(folds, inner * width * (2 * width + 2 * like.qkv_bias), 0)
     once = np.where(folds, 2 * heads * width**2 + inner * (width + like.qkv_bias), 0)
 
     width_n, classes = networks.width_n, like.classes
@@ -92,10 +109,12 @@ def costs(networks: Networks) -> Costs:
     normalised_n = tokens_n if like.final_norm == "tokens" else np.ones_like(tokens_n)
     kept_n = patches_n * patch_dim_n + 2 * normalised_n * (width_n + 1) + width_n + classes
     return Costs(
-        params_n=outside_n + _sum(params, is_layer) + 2 * width_n + width_n * classes + classes,
-        macs_n=patches_n * patch_dim_n * width_n + _sum(macs, is_layer) + width_n * classes,
-        activation_bytes_n=FLOAT * (kept_n + _sum(kept, is_layer)),
-        pass_bytes_n=FLOAT * _sum(once, is_layer),
+        params_n=outside_n + summed(params) + 2 * width_n + width_n * classes + classes,
+        macs_n=patches_n * patch_dim_n * width_n + summed(macs) + width_n * classes,
+        activation_bytes_n=FLOAT * (kept_n + summed(kept)),
+        pass_macs_n=summed(pass_macs),
+        pass_bytes_n=FLOAT * summed(once),
+        attention_macs_n=summed(attention),
     )
 
 
@@ -103,9 +122,3 @@ def _folds(tokens: "Ints", width: "Ints", head_dim: "Ints") -> Any:
     """Whether each layer multiplies its projections with one another first, as `cost.folds` says."""
     saved = head_dim * (2 * width + tokens) - width * (width + tokens)
     return (tokens <= PAIRWISE_TOKENS) & (FOLDING_BATCH * tokens * saved > width**2 * head_dim)
-
-
-def _sum(values: Any, is_layer: Any) -> "Ints":
-    """Add up over the layers that each network has."""
-    found: Ints = (values * is_layer).sum(1)
-    return found

@@ -624,7 +624,8 @@ class Finding(records.Record):
         if source := self.change():
             yield Text(text=source, style="code")
         yield Text(text=_folded(f"{self.evidence}. Why: {self.why}."))
-        yield Text(text=_folded(f"Fix: {self.fix}."))
+        if self.patch is None:  # otherwise the lines above say it
+            yield Text(text=_folded(f"Fix: {self.fix}."))
 
 
 def quoted(where: str, around: int = 1) -> str:

@@ -112,9 +112,11 @@ def behind_next_step(where: str) -> Patch | None:
 def before_loop(where: str) -> Patch | None:
     """An assignment inside a `for` loop moves in front of it, if it uses nothing that the loop binds."""
     found = located(where)
-    if not found or not isinstance(found[1], ast.Assign):
+    if not found:
         return None
     source, statement = found
+    if not isinstance(statement, ast.Assign):
+        return None
     loop = source.parents[statement]
     if not isinstance(loop, ast.For) or not source.is_alone(loop) or len(loop.body) < 2:
         return None

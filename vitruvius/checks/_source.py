@@ -161,5 +161,5 @@ def torch_nn(source: Source) -> str | None:
             if inside + alias.name == "torch.nn" and (alias.asname or inside):
                 return alias.asname or alias.name
     plain = [node for node in ast.walk(source.tree) if isinstance(node, ast.Import)]
-    names = [alias.name for node in plain for alias in node.names if not alias.asname]
-    return "torch.nn" if "torch" in names or "torch.nn" in names else None
+    modules = [alias.name for node in plain for alias in node.names if not alias.asname]
+    return "torch.nn" if "torch" in modules or "torch.nn" in modules else None

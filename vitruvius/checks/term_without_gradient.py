@@ -18,8 +18,8 @@ def term_without_gradient(trace: Trace) -> Findings:
     graphs = trace.graphs()
     numbers: dict[str, list[float]] = defaultdict(list)
     for _, graph in graphs:
-        for where, value in graph.constants:
-            numbers[where].append(value)
+        for where in dict.fromkeys(where for where, _ in graph.constants):
+            numbers[where].append(sum(value for line, value in graph.constants if line == where))
     for where, values in numbers.items():
         if len(set(values)) > 1 and _differs(values):
             said = f"what is added has no gradient: {values[0]:.4g}, then {values[1]:.4g}"

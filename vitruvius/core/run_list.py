@@ -1,7 +1,7 @@
 """All run folders with what they hold: verb, data, best value, date, size."""
 
 import os
-import socket
+import platform
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -137,7 +137,7 @@ def is_running(folder: Path) -> bool:
         holder = files.read_as(folder / ".holder", Holder)
     except UserError:
         return False
-    if holder.host != socket.gethostname() or os.name == "nt":
+    if holder.host != platform.node() or os.name == "nt":
         return True
     try:
         os.kill(holder.pid, 0)

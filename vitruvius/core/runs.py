@@ -9,7 +9,6 @@ manifest.json   SHA-256 of each file, versions, threads
 import hashlib
 import os
 import platform
-import socket
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -223,12 +222,22 @@ def _resumed_folder(verb: str, flags: Flags) -> Path:
     return folder
 
 
-def _refuse_used(folder: Path) -> None:
-    """Refuse a folder for a new run that holds another run; called under the lock."""
+def refuse_used_name(verb: str, flags: Flags) -> None:
+    """Refuse the name of another run at once, before data are read; `opened` asks again under the lock."""
+    if flags.name is not None and flags.resume is None:
+        _refuse_run(Path(flags.runs) / verb / flags.name)
+
+
+def _refuse_run(folder: Path) -> None:
     if os.path.lexists(folder / "config.json"):
         raise UserError(
             f"the run {folder} exists: continue it with --resume {folder.name}, or choose another --name"
         )
+
+
+def _refuse_used(folder: Path) -> None:
+    """Refuse a folder for a new run that holds another run; called under the lock."""
+    _refuse_run(folder)
     if used := sorted(path.name for path in folder.iterdir() if not path.name.startswith(".")):
         raise UserError(f"{folder} has no config.json but holds {used[0]}: choose another --name")
 
@@ -290,7 +299,7 @@ def _locked(folder: Path) -> Iterator[None]:
         raise UserError(f"cannot write into {folder}: {reason(error)}") from error
     with lock:
         try:
-            files.write_json(holder, {"pid": os.getpid(), "host": socket.gethostname()})
+            files.write_json(holder, {"pid": os.getpid(), "host": platform.node()})
         except WorkFailed as error:
             raise WorkFailed(f"cannot write into {folder}: {error}") from error
         try:

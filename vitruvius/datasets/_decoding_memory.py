@@ -1,7 +1,7 @@
 """The memory that decoding a picture takes, from its header alone; a picture that takes too much is refused.
 
-Bytes per pixel are those of the dearest moment: the decoder's own buffers, the decoded picture, and its copy as
-8 bits without transparency.
+Bytes per pixel are those of the dearest moment: the decoder's own buffers, the decoded picture, and its copy
+as 8 bits without transparency.
 """
 
 from typing import Any
@@ -65,7 +65,7 @@ def webp_canvas(head: bytes) -> tuple[int, int] | None:
 
 
 def _coefficients(image: Image.Image, stored: tuple[int, int]) -> int:
-    """Return the bytes of the coefficients of a progressive JPEG, all of which are kept until the last scan."""
+    """Return the bytes of a progressive JPEG's coefficients, which are kept until the last scan."""
     if not image.info.get("progressive"):
         return 0
     layers: list[Any] = getattr(image, "layer", [])

@@ -25,7 +25,7 @@ from vitruvius.doctor.watcher import Watcher
 CALLER = 2  # frames between a replacement and who called the original
 HAZARDS = (
     *("sqrt", "rsqrt", "log", "log2", "log10", "pow", "div", "divide", "true_divide", "reciprocal"),
-    *("acos", "asin", "arccos", "arcsin", "atan2", "exp", "mean", "std"),
+    *("acos", "asin", "arccos", "arcsin", "exp", "mean", "std"),
 )
 ACTIVATIONS = ("relu", "sigmoid", "tanh", "softmax", "log_softmax")
 SUMS = ("__add__", "__radd__", "__iadd__", "__sub__", "__rsub__", "add", "sub")
@@ -69,18 +69,9 @@ def running(watcher: Watcher) -> "weakref.ref[nn.Module] | None":
 
 def _hazard(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
     value = original(*args, **kwargs)
-    if not watcher.busy:
-        frame = sys._getframe(CALLER)
-        tell(
-            watcher,
-            (NanSource,),
-            _note_hazard,
-            watcher,
-            original.__name__,
-            (*args, *kwargs.values()),
-            value,
-            frame,
-        )
+    if torch.is_grad_enabled() or watcher.hazards.alarmed or watcher.sampling:
+        given, frame = (*args, *kwargs.values()), sys._getframe(CALLER)
+        tell(watcher, (NanSource,), _note_hazard, watcher, original.__name__, given, value, frame)
     return value
 
 

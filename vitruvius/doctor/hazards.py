@@ -109,8 +109,6 @@ def _singular(hazard: Hazard) -> Source | None:
         points = first == 0 if second != 0 else None
     elif operation in ("acos", "asin", "arccos", "arcsin") and isinstance(first, Tensor):
         points = first.abs() == 1
-    elif operation == "atan2" and isinstance(first, Tensor) and isinstance(second, Tensor):
-        points = (first == 0) & (second == 0)
     elif operation == "exp":
         points = hazard.value.isinf()
     count = 0 if points is None else int(points.sum())

@@ -157,7 +157,7 @@ def _geometry(question: Question) -> Lines | None:
     reach = 1.2 * max(1.0, *(abs(place) for one in series for place in one.y))
     series.append(Series(name="all solutions", x=(length, length), y=(-reach, reach)))
     return Lines(
-        title="No step leaves its level: only the start at 0 ends at the shortest solution",
+        title="No step of descent leaves its level",
         series=tuple(series),
         x_label="along the shortest solution w*",
         y_label="along what X sends to 0",

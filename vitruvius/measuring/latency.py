@@ -46,7 +46,7 @@ class Item:
     joules: float | None = None
 
     def row(self, is_busy: bool) -> Row:
-        """Return what was measured."""
+        """Return the measurements of one network as a row."""
         found = cost.cost(self.named.arch)
         row = Row(
             name=self.named.name,

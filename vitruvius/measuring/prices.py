@@ -10,15 +10,20 @@ import platform
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
 from vitruvius.arch import cost
 from vitruvius.arch.arch import Arch
+from vitruvius.arch.cost_arrays import Costs, Networks
 from vitruvius.core import cache, files
 from vitruvius.core.config import Strict
 from vitruvius.core.errors import UserError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 QUANTITIES = (
     *("call", "layers", "linear_macs", "attention_macs", "weights", "heads"),
@@ -69,6 +74,29 @@ def predict(prices: PriceList, arch: Arch, batch: int = 1) -> float:
     """Return the milliseconds that a price list gives a network."""
     named = prices.prices
     return sum(named[name] * count for name, count in zip(QUANTITIES, quantities(arch, batch), strict=True))
+
+
+def predict_n(prices: PriceList, networks: Networks, found: Costs, batch: int = 1) -> "NDArray[np.float64]":
+    """Return the milliseconds that a price list gives to many networks, whose costs are `found`; (n,)."""
+    import numpy as np
+
+    depth_n, tokens_n, width_n = networks.depth_n, networks.tokens_n, networks.width_n
+    heads_n = networks.summed(networks.heads_nL)
+    counts = (  # as in `quantities`
+        np.ones_like(depth_n),
+        depth_n,
+        batch * (found.macs_n - found.attention_macs_n) + found.pass_macs_n,
+        batch * found.attention_macs_n,
+        found.params_n,
+        batch * heads_n,
+        batch * tokens_n * width_n * (2 * depth_n + 1),
+        batch * tokens_n * networks.summed(networks.mlp_nL),
+        batch * heads_n * tokens_n**2,
+    )
+    milliseconds_n = np.zeros(len(networks))
+    for name, count_n in zip(QUANTITIES, counts, strict=True):
+        milliseconds_n += prices.prices[name] * count_n
+    return milliseconds_n
 
 
 def quantities(arch: Arch, batch: int = 1) -> tuple[float, ...]:

@@ -147,9 +147,9 @@ def refuse_if_too_big(arch: Arch, decoder: Arch, batch: int) -> None:
     need, have = sum(one.training_bytes(batch) for one in both), cost.memory_bytes()
     if need > 0.9 * have:
         raise UserError(
-            f"a masked autoencoder of {sum(one.params for one in both):,} parameters does not fit: training it "
-            f"with batch {batch} needs about {need / 2**30:,.1f} GiB, this machine has {have / 2**30:,.1f} GiB; "
-            f"--decoder-width and --decoder-depth make its decoder"
+            f"a masked autoencoder of {sum(one.params for one in both):,} parameters does not fit: training "
+            f"it with batch {batch} needs about {need / 2**30:,.1f} GiB, this machine has "
+            f"{have / 2**30:,.1f} GiB; --decoder-width and --decoder-depth make its decoder"
         )
 
 

@@ -218,7 +218,7 @@ def summarise(before: Points, after: Points) -> Iterator[RepeatSummary]:
 
 
 def mean(values: list[float]) -> float | None:
-    """Return the mean, None of nothing."""
+    """Return the mean; None of an empty list."""
     return sum(values) / len(values) if values else None
 
 

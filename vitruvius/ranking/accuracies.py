@@ -14,7 +14,8 @@ from vitruvius.arch import tables
 from vitruvius.core import files
 from vitruvius.core.config import Strict
 from vitruvius.core.errors import UserError, unknown
-from vitruvius.ranking.results import ONLY, NoiseCeiling
+from vitruvius.ranking.evaluation import NoiseCeiling
+from vitruvius.ranking.results import ONLY
 from vitruvius.ranking.settings import Config
 
 

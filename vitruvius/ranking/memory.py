@@ -24,8 +24,9 @@ def refuse_batches(shape: Sequence[int], batch: int, seeds: int, processes: int)
     if need > SHARE * have:
         copies = f" in each of {processes} processes" if processes > 1 else ""
         raise UserError(
-            f"{seeds:,} seeds with minibatches of {batch:,} images{copies} need {need / 2**30:,.1f} GiB, more than "
-            f"half of this machine's {have / 2**30:,.1f} GiB: choose fewer --seeds or a smaller --batch"
+            f"{seeds:,} seeds with minibatches of {batch:,} images{copies} need {need / 2**30:,.1f} GiB, "
+            f"more than half of this machine's {have / 2**30:,.1f} GiB: choose fewer --seeds or a smaller "
+            "--batch"
         )
 
 

@@ -9,18 +9,8 @@ from typing import Any
 from vitruvius.arch.arch import Arch
 from vitruvius.core import files, plugins
 from vitruvius.core.blocks import Block, Panels, Scatter, Table, Text
-from vitruvius.ranking.results import (
-    Candidate,
-    Evaluation,
-    Result,
-    answer,
-    evaluations,
-    interval,
-    networks,
-    remarks,
-    short,
-    verdicts,
-)
+from vitruvius.ranking.evaluation import Evaluation, evaluations, interval, short, verdicts
+from vitruvius.ranking.results import Candidate, Result, answer, networks, remarks
 from vitruvius.render import figures
 from vitruvius.render import page as html
 

@@ -11,7 +11,7 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -45,7 +45,7 @@ class Lost(NamedTuple):
 
 def results(
     job: Job, tasks: Sequence[Any], executor: Executor = "here", workers: int = 0, chunk: int = LARGEST_CHUNK
-) -> Iterator[Any]:
+) -> Generator[Any, None, None]:
     """Yield the result of each task, in order; `workers` 0 is one per core (of the cluster, with Ray).
 
     At most `chunk` tasks are sent to a worker at once.
@@ -59,6 +59,17 @@ def results(
         yield from _on_ray(job, tasks, workers, chunk)
     else:
         yield from _in_processes(job, tasks, min(workers or os.cpu_count() or 1, len(tasks)), chunk)
+
+
+def require(executor: Executor) -> Any:
+    """Return the package that an executor needs; refuse where it is not installed."""
+    if executor != "ray":
+        return None
+    try:
+        import ray
+    except ImportError:
+        raise UserError("--spread ray needs Ray: pip install 'vitruvius[ray]'") from None
+    return ray
 
 
 def _chunks(tasks: Sequence[Any], workers: int, most: int) -> list[Sequence[Any]]:
@@ -107,16 +118,35 @@ def _pool(job: Job, workers: int) -> Iterator[ProcessPoolExecutor]:
     """Fresh processes that know the job, forked from a server that has imported torch once."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__, job.work.__module__])
-    pool = ProcessPoolExecutor(workers, context, _init_child, job)
-    try:
-        pool.submit(os.getpid).result()
-    except BrokenProcessPool:
+    for _ in range(TRIES):
+        pool = ProcessPoolExecutor(workers, context, _init_child, job)
+        try:
+            pool.submit(os.getpid).result()
+            break
+        except BrokenProcessPool:
+            _shut_down(pool)
+    else:
         cure = "(from a script of your own, call this below `if __name__ == '__main__':`)"
-        raise WorkFailed(f"worker processes end as soon as they start; choose --spread here {cure}") from None
+        raise WorkFailed(f"worker processes end as soon as they start; choose --spread here {cure}")
     try:
         yield pool
     finally:
-        pool.shutdown(cancel_futures=True)
+        _shut_down(pool)
+
+
+def _shut_down(pool: ProcessPoolExecutor) -> None:
+    """End the workers: those that are idle at once, those that work when their tasks are done.
+
+    An idle worker holds the lock of the queue. If it were killed from outside while the pool waits for its
+    workers, the others could never read that they may end.
+    """
+    idle = [] if pool._pending_work_items else list((pool._processes or {}).values())
+    manager: Any = pool._executor_manager_thread
+    pool.shutdown(wait=not idle, cancel_futures=True)
+    for process in idle:
+        process.kill()
+    if manager is not None:
+        manager.join()
 
 
 _job: Job
@@ -160,10 +190,7 @@ class Actor:
 
 def _on_ray(job: Job, tasks: Sequence[Any], workers: int, size: int) -> Iterator[Any]:
     """Distribute chunks to actors, one core each, which Ray restarts when they die."""
-    try:
-        import ray
-    except ImportError:
-        raise UserError("--spread ray needs Ray: pip install 'vitruvius[ray]'") from None
+    ray = require("ray")
     if not ray.is_initialized():
         ray.init(include_dashboard=False, log_to_driver=False, logging_level="error")
     # The driver may run on a small machine: the cluster's cores count, and no actor waits for one for ever.

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vitruvius.ranking.results import Interval, IntervalWithinSize, NoiseCeiling
+from vitruvius.ranking.evaluation import Interval, IntervalWithinSize, NoiseCeiling
 
 RESAMPLES = 1000
 CLOSE = 1.1  # two networks are of nearly equal size if the ratio of their parameter counts is at most this

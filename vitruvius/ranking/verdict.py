@@ -16,7 +16,8 @@ from vitruvius.arch.arch import Arch
 from vitruvius.core.records import Score
 from vitruvius.measuring import prices
 from vitruvius.ranking import seeds, statistics
-from vitruvius.ranking.results import STRUCTURAL, Candidate, Evaluation, Interval, MeanScore
+from vitruvius.ranking.evaluation import STRUCTURAL, Evaluation, Interval
+from vitruvius.ranking.results import Candidate, MeanScore
 from vitruvius.ranking.score import Network, ScoreTable
 from vitruvius.ranking.statistics import Floats
 

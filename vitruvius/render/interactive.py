@@ -76,4 +76,6 @@ def _traces(layer: plots.Layer) -> Iterator[dict[str, Any]]:
         look = {"fill": "toself", "fillcolor": layer.colour, "opacity": 0.2, "line": {"width": 0}}
         yield {**trace, **around, **look, "mode": "lines", "hoverinfo": "skip", "showlegend": False}
     line = {"color": layer.colour, "width": 2.5, "dash": DASHES[layer.dash]}
-    yield {**trace, "mode": "lines", "line": line}
+    # A curve of one point, such as a first epoch, is nothing but its mark.
+    marks = {"mode": "lines+markers", "marker": {"size": 6}} if layer.marked else {"mode": "lines"}
+    yield {**trace, **marks, "line": line}

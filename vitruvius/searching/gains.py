@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm, t
 
-from vitruvius.ranking.results import Interval
+from vitruvius.ranking.evaluation import Interval
 from vitruvius.searching.results import Network
 from vitruvius.searching.settings import Price
 

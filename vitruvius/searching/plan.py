@@ -9,6 +9,7 @@ from typing import ClassVar
 from vitruvius.core import records
 from vitruvius.core.config import Strict
 from vitruvius.core.errors import UserError
+from vitruvius.measuring.prices import PriceList
 
 FACTOR = 4
 FRACTIONS = (8, 2)
@@ -42,6 +43,8 @@ class Plan(records.Record):
     finalists: int
     baselines: int
     """How many of the largest, the preset and the median candidate are trained to be compared with."""
+    prices: PriceList | None = None
+    """The price list by which milliseconds were predicted: a resumed search draws the same networks by it."""
 
     @property
     def short(self) -> int:

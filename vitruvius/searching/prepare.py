@@ -10,10 +10,13 @@ from vitruvius.core import runs
 from vitruvius.core.config import Flags
 from vitruvius.core.errors import UserError
 from vitruvius.datasets import Dataset
-from vitruvius.searching import latency, pace, plan, sampling, study, trials
+from vitruvius.measuring import prices
+from vitruvius.measuring.prices import PriceList
+from vitruvius.ranking import spread
+from vitruvius.searching import pace, plan, sampling, study, trials
 from vitruvius.searching.pace import Pace
 from vitruvius.searching.plan import Plan
-from vitruvius.searching.sampling import Candidate, Drawn, Rule
+from vitruvius.searching.sampling import Candidate, Drawn, Limits, Rule
 from vitruvius.searching.settings import Budget, Config
 from vitruvius.searching.trials import Training
 from vitruvius.training import device
@@ -60,6 +63,7 @@ def prepare(config: Config, flags: Flags, planned: Plan | None = None) -> Prepar
     """Read the data and draw the networks; `planned` is what a resumed search has decided to spend."""
     _refuse_options(config, flags)
     study.require()
+    spread.require(config.spread)
     data = config.load()
     require_classes(data)
     if not len(data.validation):
@@ -74,7 +78,8 @@ def prepare(config: Config, flags: Flags, planned: Plan | None = None) -> Prepar
     steps = training_steps(config, data)
     trainings = config.trainings or plan.DEFAULT
     wanted = config.scored or SCORED_PER_TRAINING * plan.make(trainings, steps, 10**6).short
-    drawn = _draw(rule, config, name, wanted)
+    found = planned.prices if planned else prices.price_list()
+    drawn = _draw(rule, config, name, wanted, found)
     assert drawn.largest is not None
     networks = {candidate.number: candidate for candidate in (*drawn.candidates, drawn.largest)}
     preset, arch = _nearest_preset(sizes, drawn.largest)
@@ -90,6 +95,7 @@ def prepare(config: Config, flags: Flags, planned: Plan | None = None) -> Prepar
             planned = plan.make(trainings_paid, steps, len(drawn.candidates), config.front is not None)
         else:
             planned = plan.make(trainings, steps, len(drawn.candidates), config.front is not None)
+        planned = planned.model_copy(update={"prices": found})
     where = device.fingerprint(1, 1, device.choose_device(config.device))
     versions = runs.environment(("torch", "numpy", "safetensors", "optuna"), **where, data_sha256=data.sha256)
     return Prepared(
@@ -134,25 +140,26 @@ def _refuse_options(config: Config, flags: Flags) -> None:
         raise UserError(
             "--storage: searches that share a study count what they spend together: --trainings, not --hours"
         )
+    if config.storage is not None and (config.max_ms is not None or config.front == "ms"):
+        raise UserError(
+            "--storage: machines that share a study take different times; bound --max-macs, not milliseconds"
+        )
     if config.storage is not None and not (flags.name or flags.resume):
         raise UserError("--storage: searches that share a study have the same --name")
     optimisers.get(config.optimiser)
 
 
-def _draw(rule: Rule, config: Config, name: str, wanted: int) -> Drawn:
+def _draw(rule: Rule, config: Config, name: str, wanted: int, found: PriceList | None) -> Drawn:
     """Draw the networks within the budget and the machine's memory; refuse a budget that none fits."""
     memory = min(config.max_memory or float("inf"), MEMORY * cost.memory_bytes() / 2**20)
-    budget = Budget(max_params=config.max_params, max_macs=config.max_macs, max_memory=memory)
-    batch = -(-config.batch // config.accumulate)
-    can_predict = config.max_ms is not None and latency.predicted(rule.like) is not None
-    drawn = sampling.draw(rule, budget, batch, 8 * wanted if can_predict else wanted, config.candidates)
-    if drawn.candidates and can_predict:
-        fast = [one for one in drawn.candidates if (latency.predicted(one.arch) or 0) <= (config.max_ms or 0)]
-        drawn.candidates = fast[:wanted]
-        drawn.largest = max(fast, key=lambda one: one.params, default=None)
+    bounds = config.bounds | {"max_memory": memory}
+    limits = Limits(Budget(**bounds), -(-config.batch // config.accumulate), found)
+    drawn = sampling.draw(rule, limits, wanted, config.candidates)
     if drawn.largest is None:
         asked = " ".join(f"--{key.replace('_', '-')} {value:,g}" for key, value in config.bounds.items())
         least = f"{drawn.smallest_params:,} parameters and {drawn.smallest_macs:,} multiply-adds"
+        if drawn.fastest_ms is not None:
+            least += f", the fastest takes {drawn.fastest_ms:.3g} ms by the price list of this machine"
         raise UserError(
             f"no network of the space {name} fits {asked or 'its constraints'}: the smallest of "
             f"{drawn.tried:,} drawn networks have {least}; raise the budget or choose another --space"

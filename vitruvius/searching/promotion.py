@@ -4,31 +4,54 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 
 RANDOM_SHARE = 4
-"""One of so many networks is taken at random and not by the prior: the sign of size must be learned."""
+"""One of so many networks is taken at random and not by the prior."""
+LOWEST = 1
+"""The second network of all is the lowest by the prior: beside the largest it shows the sign of size."""
 
 
 def first(
     prior: Mapping[int, float],
     count: int,
+    known: Mapping[int, float] | None = None,
     chosen: Collection[int] = (),
     wanted: Sequence[int] = (),
     prices: Mapping[int, float] | None = None,
 ) -> list[int]:
-    """Choose networks of which nothing is known: `wanted` ones, then by the prior, every fourth at random.
+    """Choose `count` networks beside `chosen`: `wanted` ones, then by the prior, every fourth at random.
 
-    Numbers are the order of a random draw, so that the lowest ones left are a random choice.
+    Where the `known` accuracies fall with the prior, it is followed downwards: that larger is better is
+    learned and not assumed. Numbers are the order of a random draw, so that the lowest ones left are a random
+    choice.
 
-    >>> first({0: 0.1, 1: 0.9, 2: 0.2, 3: 0.8, 4: 0.7}, 4)
-    [1, 3, 4, 0]
+    >>> first({0: 0.1, 1: 0.9, 2: 0.2, 3: 0.8, 4: 0.7, 5: 0.3}, 4)
+    [1, 0, 3, 2]
+    >>> first({0: 0.1, 1: 0.9, 2: 0.2, 3: 0.8, 4: 0.7}, 1, known={0: 0.6, 1: 0.5}, chosen=[0, 1])
+    [2]
     """
     left = [number for number in prior if number not in chosen]
-    found = [number for number in wanted if number in left]
-    ordered = promoted({number: prior[number] for number in left}, len(left), prices)
-    at_random = sorted(left)
+    sign = -1.0 if falls(prior, known or {}) else 1.0
+    ordered = promoted({number: sign * prior[number] for number in left}, len(left), prices)
+    found = [number for number in wanted if number in left][:count]
     while len(found) < min(count, len(left)):
-        source = at_random if len(found) % RANDOM_SHARE == RANDOM_SHARE - 1 else ordered
+        position = len(chosen) + len(found)
+        source = sorted(left) if position % RANDOM_SHARE == RANDOM_SHARE - 1 else ordered
+        if position == LOWEST:
+            source = sorted(left, key=lambda number: (prior[number], number))
         found.append(next(number for number in source if number not in found))
-    return found[:count]
+    return found
+
+
+def falls(prior: Mapping[int, float], known: Mapping[int, float]) -> bool:
+    """Whether accuracies fall as the prior rises: their covariance is negative.
+
+    >>> falls({0: 0.0, 1: 0.5, 2: 1.0}, {0: 0.8, 2: 0.7}), falls({0: 0.0, 1: 0.5}, {0: 0.8})
+    (True, False)
+    """
+    pairs = [(prior[number], value) for number, value in known.items() if number in prior]
+    if len(pairs) < 2:
+        return False
+    middle = sum(rank for rank, _ in pairs) / len(pairs)
+    return sum((rank - middle) * value for rank, value in pairs) < 0
 
 
 def promoted(

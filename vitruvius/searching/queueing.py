@@ -4,7 +4,7 @@ import os
 import threading
 import time
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from vitruvius.core import files
@@ -47,7 +47,7 @@ def train(search: Search, requests: Sequence[Request]) -> Generator[Record, None
             spread.Job(trials.train, shared), tasks, config.spread, config.workers, chunk=1
         )
         trial_list = [trial for trial, _ in claimed]
-        with study.alive(trial_list):
+        with study.alive(trial_list), closing(answers):
             for index, (trial, request) in enumerate(claimed):
                 outcome = _outcome(next(answers))
                 if outcome.interrupted:
@@ -56,7 +56,7 @@ def train(search: Search, requests: Sequence[Request]) -> Generator[Record, None
                     raise Interrupted("stopped; what is trained is kept", 15)
                 if shared.travels:
                     trials.put_files(_folder(search, request), outcome.files)
-                study.tell(trial, outcome)
+                study.tell(trial, outcome, request.steps if request.steps < search.plan.steps else None)
                 yield _kept(search, request, outcome)
                 yield progress(len(requests) - len(left) + index + 1, len(requests), "training")
                 if search.stop.signal is not None:

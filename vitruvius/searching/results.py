@@ -8,7 +8,7 @@ from vitruvius.arch.arch import Arch
 from vitruvius.core import records
 from vitruvius.core.blocks import Block, Cell, Table, Text
 from vitruvius.core.config import Strict
-from vitruvius.ranking.results import Interval, short
+from vitruvius.ranking.evaluation import Interval, short
 from vitruvius.searching.plan import Plan
 from vitruvius.searching.settings import Config, Price
 from vitruvius.training.recipe import ClassifierSettings
@@ -40,6 +40,12 @@ class Chosen(records.Record):
     step: str
     networks: tuple[int, ...]
     why: str = ""
+
+
+class Timed(records.Record):
+    """Milliseconds of one image that were measured, by network number; kept, as another time differs."""
+
+    ms: dict[int, float]
 
 
 class Trained(records.Record):
@@ -217,7 +223,8 @@ class Result(records.Result):
             yield Text(text=f"Not to be told apart from it: {', '.join(self.equals)}.")
         spent, failed = self.spent, f", {self.spent.failed} failed" if self.spent.failed else ""
         yield Text(
-            text=f"Spent: {spent.networks} networks, {spent.trainings:.1f} full trainings, "
+            text=f"Spent: {spent.networks} network{'s' * (spent.networks != 1)}, "
+            f"{spent.trainings:.1f} full trainings, "
             f"{duration(spent.seconds)}{failed}."
         )
 

@@ -17,6 +17,8 @@ from vitruvius.arch.arch import Arch
 from vitruvius.arch.cost_arrays import Costs, Networks, costs
 from vitruvius.arch.spaces import Space
 from vitruvius.core.errors import UserError
+from vitruvius.measuring import prices
+from vitruvius.measuring.prices import PriceList
 from vitruvius.searching.settings import Budget
 
 BLOCK = 8192
@@ -52,6 +54,15 @@ class Rule(NamedTuple):
         return self.space.arch({"patch": patch}, **self.sizes)
 
 
+class Limits(NamedTuple):
+    """What a network may cost; without a price list its milliseconds are not known, and not bounded here."""
+
+    budget: Budget
+    batch: int = 1
+    """Images of a training step, whose memory is bounded."""
+    prices: PriceList | None = None
+
+
 @dataclass
 class Drawn:
     """What a draw has found: candidates in the order of their numbers, and the largest of all that fit."""
@@ -62,18 +73,22 @@ class Drawn:
     fitting: int = 0
     smallest_params: int = 0  # of all networks that were tried, fitting or not
     smallest_macs: int = 0
+    fastest_ms: float | None = None  # predicted, of blocks in which nothing fits
 
 
-def draw(rule: Rule, budget: Budget, batch: int, wanted: int, tries: int) -> Drawn:
+def draw(rule: Rule, limits: Limits, wanted: int, tries: int) -> Drawn:
     """Draw `tries` networks, keep the first `wanted` that fit and differ, and the largest that fits."""
     found, seen = Drawn(), set[object]()
-    for start, networks, price, fits_n in blocks(rule, budget, batch, tries):
+    for start, networks, price, fits_n in blocks(rule, limits, tries):
         found.tried += len(networks)
         found.fitting += int(fits_n.sum())
         least = [int(values.min()) for values in (price.params_n, price.macs_n)]
         found.smallest_params = min(found.smallest_params or least[0], least[0])
         found.smallest_macs = min(found.smallest_macs or least[1], least[1])
         if not fits_n.any():
+            if limits.prices is not None:
+                fastest = float(prices.predict_n(limits.prices, networks, price).min())
+                found.fastest_ms = min(fastest, found.fastest_ms or fastest)
             continue
         top = int(np.argmax(np.where(fits_n, price.params_n, -1)))
         if found.largest is None or price.params_n[top] > found.largest.params:
@@ -95,24 +110,22 @@ def same_function(arch: Arch) -> tuple[object, ...]:
 
 
 def blocks(
-    rule: Rule, budget: Budget, batch: int, tries: int
+    rule: Rule, limits: Limits, tries: int
 ) -> Iterator[tuple[int, Networks, Costs, NDArray[np.bool_]]]:
     """Yield the first `tries` networks in blocks, with their prices and whether they fit."""
     if rule.like.kernel != "softmax":
         raise UserError(
             f"space: kernel {rule.like.kernel}: only networks with softmax attention are searched"
         )
-    sizes = _log_sizes(rule, budget, batch) if rule.sampling == "log-uniform" else None
+    sizes = _log_sizes(rule, limits) if rule.sampling == "log-uniform" else None
     for start in range(0, tries, BLOCK):
         index_n = np.arange(start, min(start + BLOCK, tries))
-        networks = (
-            _uniform(rule, index_n) if sizes is None else _log_uniform(rule, index_n, sizes, budget, batch)
-        )
+        networks = _uniform(rule, index_n) if sizes is None else _log_uniform(rule, index_n, sizes, limits)
         price = costs(networks)
-        yield start, networks, price, fits(rule.space, networks, price, budget, batch)
+        yield start, networks, price, fits(rule.space, networks, price, limits)
 
 
-def fits(space: Space, networks: Networks, price: Costs, budget: Budget, batch: int) -> NDArray[np.bool_]:
+def fits(space: Space, networks: Networks, price: Costs, limits: Limits) -> NDArray[np.bool_]:
     """Whether each network obeys the constraints of its space and the budget, (n,)."""
     fits_n = np.ones(len(networks), dtype=bool)
     ratio_nL = networks.heads_nL * networks.head_dim_nL / networks.width_n[:, None]
@@ -127,12 +140,15 @@ def fits(space: Space, networks: Networks, price: Costs, budget: Budget, batch: 
     for name, bounds in space.constraints.items():
         low_n, high_n = quantities[name]
         fits_n &= (low_n >= bounds.least) & (high_n <= bounds.most)
+    budget = limits.budget
     if budget.max_params is not None:
         fits_n &= price.params_n <= budget.max_params
     if budget.max_macs is not None:
         fits_n &= price.macs_n <= budget.max_macs
     if budget.max_memory is not None:
-        fits_n &= price.training_bytes_n(batch) <= budget.max_memory * 2**20
+        fits_n &= price.training_bytes_n(limits.batch) <= budget.max_memory * 2**20
+    if budget.max_ms is not None and limits.prices is not None:
+        fits_n &= prices.predict_n(limits.prices, networks, price) <= budget.max_ms
     return fits_n
 
 
@@ -177,17 +193,15 @@ def _uniform(rule: Rule, index_n: Ints, stream: int = 0, by_log: bool = False) -
     return Networks(rule.like, patch_n, width_n, depth_n, heads_nL, dim_nL, np.maximum(mlp_nL, 1))
 
 
-def _log_uniform(
-    rule: Rule, index_n: Ints, sizes: tuple[float, float], budget: Budget, batch: int
-) -> Networks:
+def _log_uniform(rule: Rule, index_n: Ints, sizes: tuple[float, float], limits: Limits) -> Networks:
     """Draw a size for each network and take, of several proposals that fit, the one nearest to it."""
     low, high = sizes
     target_n = low + (high - low) * uniform(rule.seed, index_n, "size")
     proposals = [_uniform(rule, index_n, 1 + number, by_log=True) for number in range(PROPOSALS)]
-    prices = [costs(networks) for networks in proposals]
-    away_Pn = np.stack([np.abs(np.log(price.params_n) - target_n) for price in prices])
-    for row, networks, price in zip(away_Pn, proposals, prices, strict=True):
-        row[~fits(rule.space, networks, price, budget, batch)] = np.inf
+    priced = [costs(networks) for networks in proposals]
+    away_Pn = np.stack([np.abs(np.log(price.params_n) - target_n) for price in priced])
+    for row, networks, price in zip(away_Pn, proposals, priced, strict=True):
+        row[~fits(rule.space, networks, price, limits)] = np.inf
     best_n = away_Pn.argmin(0)
     deepest = max(networks.heads_nL.shape[1] for networks in proposals)
 
@@ -201,11 +215,11 @@ def _log_uniform(
     return Networks(rule.like, *map(chosen, names))
 
 
-def _log_sizes(rule: Rule, budget: Budget, batch: int) -> tuple[float, float]:
+def _log_sizes(rule: Rule, limits: Limits) -> tuple[float, float]:
     """Return the logarithms of the smallest and the largest number of parameters among networks that fit."""
     networks = _uniform(rule, np.arange(BLOCK), by_log=True)
     price = costs(networks)
-    fitting = price.params_n[fits(rule.space, networks, price, budget, batch)]
+    fitting = price.params_n[fits(rule.space, networks, price, limits)]
     return (float(np.log(fitting.min())), float(np.log(fitting.max()))) if len(fitting) else (0.0, 0.0)
 
 

@@ -13,7 +13,7 @@ from vitruvius.core.records import Note, Record
 from vitruvius.core.runs import RunFolder
 from vitruvius.core.signals import StopRequest
 from vitruvius.ranking import surrogate
-from vitruvius.ranking.results import Interval
+from vitruvius.ranking.evaluation import Interval
 from vitruvius.searching import gains, prepare, queueing, report, stages, winner
 from vitruvius.searching.plan import SEEDS, Plan
 from vitruvius.searching.prepare import Prepared

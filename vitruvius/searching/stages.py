@@ -33,7 +33,7 @@ def run(search: Search) -> Generator[Record, None, tuple[list[int], dict[str, in
     text = f"candidates: {drawn.fitting:,} of {drawn.tried:,} networks of the space {prepared.space} fit"
     yield _stage(search, 1, text, _planned(search))
     for number, candidate in prepared.networks.items():
-        found = latency.predicted(candidate.arch)
+        found = latency.predicted(search.plan.prices, candidate.arch)
         if found is not None:
             search.ms[number] = (found, False)
     text = f"features: structure and {len(PROXIES)} scores of {len(search.numbers)} networks"
@@ -44,9 +44,11 @@ def run(search: Search) -> Generator[Record, None, tuple[list[int], dict[str, in
         finalists = yield from _halving(search)
     else:
         prior = _prior(search)
+        if search.plan.baselines and len(prior) > 1:  # the largest is trained anyway, and may win
+            del prior[search.prepared.largest]
         finalists = promotion.promoted(prior, search.plan.finalists, search.prices())
         yield Note(text="the budget pays for a few full trainings only: the prior has chosen the networks")
-    finalists = yield from _fast_enough(search, finalists)
+    finalists = yield from latency.fast_enough(search, finalists)
     baselines = _baselines(search)
     if prepared.config.hours is not None:
         finalists, baselines = yield from _in_time(search, finalists, baselines)
@@ -85,7 +87,7 @@ def _halving(search: Search) -> Stages:
     text = f"short trainings: {first.networks} networks for {steps:,} of {search.plan.steps:,} steps"
     yield _stage(search, 3, text, _planned(search))
     half = -(-first.networks // 2)
-    chosen = yield from _choose(search, "first half", _by_prior(search, [], half), "by the prior")
+    chosen = yield from _choose(search, "first half", _by_prior(search, {}, [], half), "by the prior")
     yield from queueing.train(search, [Request(number, steps) for number in chosen])
     more = _second_half(search, chosen, first)
     chosen += yield from _choose(search, "second half", more, "")
@@ -119,9 +121,9 @@ def _choose(search: Search, step: str, numbers: list[int], why: str) -> Stages:
     return numbers
 
 
-def _by_prior(search: Search, chosen: Sequence[int], count: int) -> list[int]:
+def _by_prior(search: Search, known: Mapping[int, float], chosen: Sequence[int], count: int) -> list[int]:
     """Choose by the prior, the largest network that fits first."""
-    return promotion.first(_prior(search), count, chosen, [search.prepared.largest], search.prices())
+    return promotion.first(_prior(search), count, known, chosen, [search.prepared.largest], search.prices())
 
 
 def _second_half(search: Search, chosen: list[int], rung: Rung) -> list[int]:
@@ -130,7 +132,7 @@ def _second_half(search: Search, chosen: list[int], rung: Rung) -> list[int]:
     known = _known(search, rung.steps, chosen)
     fit = _fit(search, search.numbers, known, [], "second half")
     if fit is None or not fit.is_better:
-        return _by_prior(search, chosen, count)
+        return _by_prior(search, known, chosen, count)
     predicted = dict(zip(search.numbers, fit.prediction_n.tolist(), strict=True))
     left = {number: value for number, value in predicted.items() if number not in chosen}
     return promotion.promoted(left, count, search.prices())
@@ -210,34 +212,6 @@ def _baselines(search: Search) -> dict[str, int]:
     if ordered:
         found["the median candidate"] = ordered[(len(ordered) - 1) // 2]
     return dict(list(found.items())[: search.plan.baselines])
-
-
-def _fast_enough(search: Search, finalists: list[int]) -> Stages:
-    """Measure finalists whose time is not predicted; leave out those that take longer than --max-ms."""
-    config = search.prepared.config
-    if config.max_ms is None and config.front != "ms":
-        return finalists
-    named = [
-        (search.prepared.name(n), search.prepared.networks[n].arch) for n in finalists if n not in search.ms
-    ]
-    times = latency.measured(named) if named else {}
-    for number in finalists:
-        if (name := search.prepared.name(number)) in times:
-            search.ms[number] = (times[name], True)
-    if config.max_ms is None:
-        return finalists
-    fast = [number for number in finalists if search.ms.get(number, (0.0, True))[0] <= config.max_ms]
-    for number in set(finalists) - set(fast):
-        ms = search.ms[number][0]
-        yield Note(
-            text=f"{search.prepared.name(number)} takes {ms:.3g} ms, more than {config.max_ms:g}: left out"
-        )
-    if not fast:
-        fastest = min(search.ms[number][0] for number in finalists)
-        raise WorkFailed(
-            f"--max-ms {config.max_ms:g}: the fastest finalist takes {fastest:.3g} ms; lower --max-macs"
-        )
-    return fast
 
 
 def _affordable(search: Search, count: int, steps: int) -> int:

@@ -1,8 +1,10 @@
 """The trainings of a search as an Optuna study: a queue that survives kills and that machines can share.
 
 A trial is one training of a network up to a step: parameters `network` (its number), `steps` and `replicate`,
-value the validation accuracy. Trials are asked and told; one that was RUNNING when its process died is failed
-and queued again. A trial that failed with a reason is finished: the network is a row with that reason.
+value the validation accuracy. Trials are asked and told. One that ends at a rung is PRUNED, with its accuracy
+as intermediate value at that step, so that Optuna compares full trainings alone; a promoted network goes on
+in a trial of its own. One that was RUNNING when its process died is failed and queued again. A trial that
+failed with a reason is finished: the network is a row with that reason.
 """
 
 import threading
@@ -73,9 +75,9 @@ class Study:
         """Return the outcomes of all trainings so far; of two of the same request that of the first trial."""
         states = _optuna().trial.TrialState
         found: dict[Request, Outcome] = {}
-        for trial in self._trials(states.COMPLETE, states.FAIL):
+        for trial in self._trials(states.COMPLETE, states.PRUNED, states.FAIL):
             about = trial.user_attrs
-            if trial.state == states.COMPLETE:
+            if trial.state != states.FAIL:
                 fields = {key: about[key] for key in ("loss", "correct", "seconds") if key in about}
                 found.setdefault(_request(trial), Outcome(accuracy=trial.value, **fields))
             elif about.get(REASON, DUPLICATE) != DUPLICATE:
@@ -121,7 +123,7 @@ class Study:
             request = Request(**trial.params)
             earlier = [
                 other
-                for other in self._trials(states.COMPLETE, states.RUNNING)
+                for other in self._trials(states.COMPLETE, states.PRUNED, states.RUNNING)
                 if _request(other) == request and other.number < trial.number
             ]
             # Another search may have queued the same, or taken the last that waited: then a new one is drawn.
@@ -132,8 +134,8 @@ class Study:
                 claimed.append((trial, request))
         return claimed
 
-    def tell(self, trial: "optuna.Trial", outcome: Outcome) -> None:
-        """Record the outcome of a training that was claimed."""
+    def tell(self, trial: "optuna.Trial", outcome: Outcome, rung: int | None = None) -> None:
+        """Record the outcome of a training that was claimed; `rung` is the step at which it pauses."""
         states = _optuna().trial.TrialState
         trial.set_user_attr("seconds", outcome.seconds)
         if outcome.accuracy is None:
@@ -143,7 +145,11 @@ class Study:
         for key in ("loss", "correct"):
             if getattr(outcome, key):
                 trial.set_user_attr(key, getattr(outcome, key))
-        self.study.tell(trial, outcome.accuracy)
+        if rung is None:
+            self.study.tell(trial, outcome.accuracy)
+        else:
+            trial.report(outcome.accuracy, rung)
+            self.study.tell(trial, state=states.PRUNED)
 
     def release(self, trials: Iterable["optuna.Trial"]) -> None:
         """Fail trainings that were claimed and not finished: queued again when the search goes on."""

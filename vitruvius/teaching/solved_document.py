@@ -109,14 +109,14 @@ def write(document: Document, folder: Path) -> str:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"--out {folder}: {reason(error)}") from error
-    pictures = []
+    pictures: list[str] = []
     for block in document.blocks:
         if isinstance(block, get_args(Figure)):
             pictures.append(f"{stem}-{len(pictures) + 1:02d}.png")
             figures.write_png(block, folder / pictures[-1])
     opening: Block = Text(text=INTRODUCTION)
-    chapters = {"Document": {title: (opening,)}, "Questions": document.chapters}
-    files.write(folder / f"{stem}.html", page.book(title, chapters))
+    parts: dict[str, dict[str, tuple[Block, ...]]] = {"Document": {title: (opening,)}}
+    files.write(folder / f"{stem}.html", page.book(title, parts | {"Questions": document.chapters}))
     flat: list[Block] = [opening]
     for question, blocks in document.chapters.items():
         flat += [Text(text=question, style="title"), *blocks]

@@ -83,7 +83,7 @@ def _part(data: Dataset, part: str) -> Split:
 def _labels(
     y_B: Tensor, theirs: tuple[str, ...], ours: tuple[str, ...], name: str
 ) -> tuple[Tensor, tuple[str, ...]]:
-    """Return the labels as places among the run's classes, matched by name, and what is to be said."""
+    """Return the labels as indices of the run's classes, matched by name, and notes for the reader."""
     present = [theirs[label] for label in torch.unique(y_B).tolist()]
     strange = [label for label in present if label not in ours]
     if strange:

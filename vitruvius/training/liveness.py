@@ -60,18 +60,18 @@ def watch(rank: int, processes: int, host: str, broadcast: Callable[[str], str])
     _lost.clear()
     _noticed.clear()
     peers = _accepted(processes, host, broadcast) if rank == 0 else [_connected(rank, host, broadcast)]
-    left, farewell = threading.Event(), b""
+    left, last_message = threading.Event(), b""
     target = _watch_all if rank == 0 else _watch_first
     watcher = threading.Thread(target=target, args=(peers, processes, left), daemon=True)
     watcher.start()
     try:
         yield
-        farewell = LEAVING
-    finally:  # closed without a farewell, the others learn that this process has failed
+        last_message = LEAVING
+    finally:  # closed without that message, the others learn that this process has failed
         left.set()
         for peer in peers:
             with suppress(OSError):
-                peer.sendall(farewell)
+                peer.sendall(last_message)
             with suppress(OSError):
                 peer.shutdown(socket.SHUT_RDWR)  # wakes the watcher
         watcher.join()
@@ -133,7 +133,7 @@ def _kept_alive(peer: socket.socket) -> socket.socket:
 
 
 def _watch_all(peers: list[socket.socket], processes: int, left: threading.Event) -> None:
-    """On rank 0: wait for a connection to end without a farewell, and tell the other processes."""
+    """On rank 0: wait for a connection to end without the closing message, and notify the others."""
     with selectors.DefaultSelector() as selector:
         for rank, peer in enumerate(peers, 1):
             selector.register(peer, selectors.EVENT_READ, rank)

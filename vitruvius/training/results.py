@@ -98,7 +98,7 @@ class Mistake(Strict):
 
 
 class ClassScore(Strict):
-    """How well one class is told from the others."""
+    """Recall and precision of one class, by counts."""
 
     name: str
     images: int

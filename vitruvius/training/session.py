@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -14,13 +15,13 @@ from torch import Tensor
 
 from vitruvius.core import files, integrity, runs
 from vitruvius.core.config import Flags, RunConfig
-from vitruvius.core.errors import UserError, VitruviusError
+from vitruvius.core.errors import Interrupted, UserError, VitruviusError
 from vitruvius.core.integrity import MODEL, Beside
 from vitruvius.core.records import Note, Record
 from vitruvius.core.runs import RunFolder
 from vitruvius.training import checkpoint, distributed, loop, results
 from vitruvius.training.loop import Job
-from vitruvius.training.recipe import SMALL
+from vitruvius.training.recipe import SMALL, Recipe
 from vitruvius.training.results import Epoch
 
 C = TypeVar("C", bound=RunConfig)
@@ -90,6 +91,27 @@ def run_job(
         if keeps_model and distributed.rank() == 0:
             folder.write(MODEL, save(best))
     job.model.load_state_dict(best)
+
+
+def resumable(work: Iterator[Record], folder: RunFolder, flags: Flags) -> Iterator[Record]:
+    """Pass the records of a training on; if it is interrupted, name the command that goes on."""
+    try:
+        yield from work
+    except Interrupted as error:
+        where = "" if flags.runs == Flags().runs else f" --runs {shlex.quote(flags.runs)}"
+        command = f"vitruvius train --resume {shlex.quote(folder.folder.name)}{where}"
+        raise Interrupted(f"{error}; `{command}` goes on", error.exit_code - 128) from None
+
+
+def refuse_fewer_epochs(recipe: Recipe, folder: RunFolder) -> None:
+    """Refuse to end a run before the epochs that are done: they cannot be taken back."""
+    try:
+        done = len(results.epochs(folder.records()))
+    except UserError:  # damaged records are repaired or refused by `run_job`
+        return
+    if recipe.steps is None and recipe.epochs < done:
+        cure = f"ask for {done} or more, or start anew with another --name"
+        raise UserError(f"--resume {folder.folder.name} --epochs {recipe.epochs}: {done} are done; {cure}")
 
 
 def _rising_rate(job: Job, epochs: list[Epoch]) -> Iterator[Note]:

@@ -6,10 +6,12 @@ resumed shows every epoch once.
 
 import json
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from vitruvius.core.errors import unknown
+from vitruvius.core.records import Record
 from vitruvius.core.runs import RunFolder
+from vitruvius.training import distributed, results
 from vitruvius.training.results import Epoch
 
 Sink = Callable[[RunFolder, Sequence[Epoch]], None]
@@ -31,6 +33,15 @@ def get(name: str) -> Sink:
     if name not in SINKS:
         raise unknown("sink for --log", name, SINKS)
     return SINKS[name]
+
+
+def copied(work: Iterator[Record], names: Sequence[str], folder: RunFolder) -> Iterator[Record]:
+    """Pass the records of a training on; rank 0 writes its epochs to the sinks."""
+    for record in work:
+        if isinstance(record, Epoch) and distributed.rank() == 0:
+            for name in names:
+                get(name)(folder, results.epochs(folder.records()))
+        yield record
 
 
 def jsonl(folder: RunFolder, epochs: Sequence[Epoch]) -> None:

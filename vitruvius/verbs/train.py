@@ -11,7 +11,6 @@ vitruvius train --epochs 1 --arch fifty:n50 --recipe small-data
 vitruvius train --epochs 1 --doctor
 """
 
-import shlex
 import time
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from vitruvius.core import config, records, runs, signals
 from vitruvius.core.config import Flags
-from vitruvius.core.errors import Interrupted, UserError, VitruviusError
+from vitruvius.core.errors import UserError
 from vitruvius.training.recipe import ClassifierSettings
 
 if TYPE_CHECKING:
@@ -54,6 +53,8 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         _refuse_to_watch_several(config)
         for name in config.log:
             sinks.get(name)
+        if distributed.world_size() == 1:  # a slower process of several would find the folder of the first
+            runs.refuse_used_name("train", flags)
         prepared = None
         if flags.resume is None:  # what cannot be trained is refused before there is a run folder
             yield from config.decode()
@@ -65,7 +66,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         folder, recorded = stack.enter_context(opened)
         stop = stack.enter_context(signals.on_signals())
         config = recorded.model_copy(update={"doctor": config.doctor})
-        _refuse_fewer_epochs(config, folder)
+        session.refuse_fewer_epochs(config, folder)
         if prepared is None:
             yield from config.decode()
             prepared = classifier.prepare(config, is_new=False)
@@ -89,7 +90,8 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
             config = yield from _with_rate(config, job, folder)
         if config.doctor:
             yield records.Note(text="--doctor: this training is watched, and runs without torch.compile")
-        work = _logged(session.run_job(folder, job, environment, flags.allow_inexact), config, folder, flags)
+        work = session.run_job(folder, job, environment, flags.allow_inexact)
+        work = session.resumable(sinks.copied(work, config.log, folder), folder, flags)
         findings: tuple[Finding, ...] = ()
         if config.doctor:
             findings = yield from _watched(work)
@@ -117,25 +119,6 @@ def _with_rate(config: Config, job: "Job", folder: runs.RunFolder) -> Generator[
     return config
 
 
-def _logged(
-    work: Iterator[records.Record], config: Config, folder: runs.RunFolder, flags: Flags
-) -> Iterator[records.Record]:
-    """Pass the records of a training on, write its epochs to the sinks, and say how to resume if it stops."""
-    from vitruvius.training import distributed, sinks
-    from vitruvius.training.results import Epoch, epochs
-
-    try:
-        for record in work:
-            if isinstance(record, Epoch) and distributed.rank() == 0:
-                for name in config.log:
-                    sinks.get(name)(folder, epochs(folder.records()))
-            yield record
-    except Interrupted as error:
-        where = "" if flags.runs == Flags().runs else f" --runs {shlex.quote(flags.runs)}"
-        command = f"vitruvius train --resume {shlex.quote(folder.folder.name)}{where}"
-        raise Interrupted(f"{error}; `{command}` goes on", error.exit_code - 128) from None
-
-
 def _refuse_to_watch_several(config: Config) -> None:
     """Refuse --doctor in several processes before there is a run folder."""
     from vitruvius.training import distributed
@@ -153,35 +136,10 @@ def _refuse_to_watch_another_way(config: Config, folder: runs.RunFolder) -> None
         raise UserError(f"--doctor: {folder.folder.name} {another} it would not go on to the bit")
 
 
-def _refuse_fewer_epochs(config: Config, folder: runs.RunFolder) -> None:
-    """Refuse to end a run before the epochs that are done: they cannot be taken back."""
-    from vitruvius.training.results import epochs
-
-    try:
-        done = len(epochs(folder.records()))
-    except UserError:  # damaged records are repaired or refused by the session
-        return
-    if config.steps is None and config.epochs < done:
-        cure = f"ask for {done} or more, or start anew with another --name"
-        raise UserError(f"--resume {folder.folder.name} --epochs {config.epochs}: {done} are done; {cure}")
-
-
 def _watched(work: Iterator[records.Record]) -> "Generator[records.Record, None, tuple[Finding, ...]]":
-    """Yield the records of a training and then the doctor's findings, also if the training fails."""
-    from vitruvius.doctor import diagnose, user_code
-    from vitruvius.doctor.results import Watched
+    """Watch the training; findings name lines of its loop and of its objective."""
+    from vitruvius.doctor import watched_work
     from vitruvius.objectives import classify
     from vitruvius.training import loop
 
-    report, failure = diagnose.Report(), None
-    try:
-        with user_code.as_users({loop.__file__, classify.__file__}), diagnose.watch() as report:
-            yield from work
-    except VitruviusError as error:  # the findings may say why it failed
-        failure = error
-    if failure is None or report.result.checked:
-        yield from report.findings
-        yield Watched(result=report.result)
-    if failure:
-        raise failure
-    return report.findings
+    return watched_work.watched(work, loop.__file__, classify.__file__)

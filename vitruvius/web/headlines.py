@@ -1,11 +1,14 @@
 """What came out of a run, in a few words: the last column of the table of runs."""
 
+from textwrap import shorten
+
 from vitruvius.core import records
 from vitruvius.core.blocks import Text
 from vitruvius.doctor.results import Result as Diagnosis
+from vitruvius.measuring.results import Result as Measured
 from vitruvius.pretraining.results import ProbeResult
 from vitruvius.pretraining.results import Result as Pretrained
-from vitruvius.ranking.results import STRUCTURAL
+from vitruvius.ranking.evaluation import STRUCTURAL
 from vitruvius.ranking.results import Result as Ranked
 from vitruvius.searching.results import Result as Searched
 from vitruvius.training.results import Result as Trained
@@ -21,6 +24,8 @@ def headline(result: records.Result) -> str:
         return _ranked(result)
     if isinstance(result, Searched):
         return f"{result.winner.name} recommended, {result.accuracy}"
+    if isinstance(result, Measured):
+        return _measured(result)
     if isinstance(result, Pretrained):
         return _pretrained(result)
     if isinstance(result, ProbeResult) and result.rows:
@@ -32,7 +37,7 @@ def headline(result: records.Result) -> str:
     if predictions is not None:
         return f"{len(predictions)} {'image' if len(predictions) == 1 else 'images'}"
     texts = (block.text for block in result.view() if isinstance(block, Text))
-    return next(texts, "").partition("\n")[0][:LONGEST]
+    return shorten(next(texts, "").partition("\n")[0], LONGEST, placeholder=" ...")
 
 
 def _trained(result: Trained) -> str:
@@ -50,6 +55,17 @@ def _ranked(result: Ranked) -> str:
         return f"{len(result.archs)} networks"
     others = f" and {len(best) - 1} more" if len(best) > 1 else ""
     return f"{best[0]}{others} first of {len(result.archs)} by {asked[0]}"
+
+
+def _measured(result: Measured) -> str:
+    if result.prices is not None:
+        return f"price list of {result.prices.networks} networks, {result.prices.error:.1%} error"
+    names = len({row.name for row in result.rows})
+    timed = {row.median_ms: row.name for row in result.rows if row.median_ms is not None}
+    if not timed:
+        return "nothing could be measured"
+    said = f"{names} networks, fastest {timed[min(timed)]} with" if names > 1 else f"{timed[min(timed)]},"
+    return f"{said} {min(timed):.3g} ms a call"
 
 
 def _pretrained(result: Pretrained) -> str:

@@ -17,7 +17,8 @@ COMMENT = re.compile(r"^[ \t]*/\*\*.*?\*/\n", re.M | re.S)
 def script(start: str) -> str:
     """Return one script of all modules, and then `start`, which finds each of them by its name."""
     sources = {path.stem: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.js"))}
-    graph = {name: {target for _, target in IMPORT.findall(text)} for name, text in sources.items()}
+    # Lists, not sets: the same modules give the same script, and so the same hash in the page's policy.
+    graph = {name: [target for _, target in IMPORT.findall(text)] for name, text in sources.items()}
     order = TopologicalSorter(graph).static_order()
     return "".join((*(_function(name, sources[name]) for name in order), start))
 

@@ -27,6 +27,9 @@ class Progress(Strict):
     seconds_left: float | None = None
 
 
+Rule = Callable[[Path, dict[str, Any], Lines], Progress]
+
+
 class State(Progress):
     """How far a run is, and whether it goes on."""
 
@@ -39,7 +42,8 @@ def state(folder: Path, config: dict[str, Any], lines: Lines) -> State:
     verb = folder.parent.name
     word = "finished" if (folder / "result.json").is_file() else "unfinished"
     word = "running" if is_running(folder) else word
-    found = RULES.get(verb, _counted)(folder, config, lines)
+    rule: Rule = RULES.get(verb, _counted)
+    found = rule(folder, config, lines)
     sentence, left = found.sentence, found.seconds_left if word == "running" else None
     if left is not None:
         sentence += f" · {duration(left)} left"
@@ -108,7 +112,7 @@ def _counted(folder: Path, config: dict[str, Any], lines: Sequence[Any], noun: s
     return Progress(sentence=f"{count} {noun}{'s' * (count != 1)} so far", done=count)
 
 
-RULES: dict[str, Callable[[Path, dict[str, Any], Lines], Progress]] = {
+RULES: dict[str, Rule] = {
     "train": _by_epochs,
     "pretrain": _by_epochs,
     "rank": _ranking,

@@ -11,8 +11,9 @@ from vitruvius.core.errors import UserError
 from vitruvius.doctor.results import Quoted
 from vitruvius.doctor.results import Result as Diagnosis
 from vitruvius.ranking import report as ranking_report
+from vitruvius.ranking.evaluation import evaluations, verdicts
 from vitruvius.ranking.results import Result as Ranked
-from vitruvius.ranking.results import evaluations, remarks, verdicts
+from vitruvius.ranking.results import remarks
 from vitruvius.searching import report as searching_report
 from vitruvius.searching.results import Result as Searched
 from vitruvius.training import card
