@@ -1,4 +1,4 @@
-"""Bugs around steps, clipping, schedules, copies of networks and data: in many styles, beside healthy twins."""
+"""Bugs around steps, clipping, schedules, copies of networks and data, in many styles, and healthy twins."""
 
 from pathlib import Path
 
@@ -232,7 +232,7 @@ for i in [*batches(), *batches()]:
     scaler.update()
 """,
     "AMP, switched off": 'scaler = torch.amp.GradScaler("cpu", enabled=False)\n'
-     """
+    """
 for i in [*batches(), *batches()]:
     optimizer.zero_grad()
     scaler.scale(F.cross_entropy(net(x[i]), y[i])).backward()

@@ -14,7 +14,7 @@ SICK = HEALTHY.replace("with torch.no_grad():", "if True:")
 
 
 def evaluation_keeps_graph(trace: Trace) -> Findings:
-    """Passes of a trained network with gradients that no backward pass uses: their graphs are held, or not."""
+    """Passes of a trained network with gradients that no backward pass uses; are their graphs held?"""
     trained = {event.network for event in trace.of(Backward)}
     for event in trace.of(GraphsKept):
         if not event.evaluation or event.network not in trained:

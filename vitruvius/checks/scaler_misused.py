@@ -1,13 +1,12 @@
-"""A GradScaler is used by half: its scale stays in the gradients, or is divided out although it never was in."""
+"""A GradScaler is used by half: its scale stays in the gradients, or is divided out but never was in."""
 
-from vitruvius.checks import Findings, Step, Trace, Waiting, exact_error, lines
-from vitruvius.checks.clip_before_unscale import HEALTHY as CLIPPED
+from vitruvius.checks import Findings, Step, Trace, Waiting, exact_error, lines, training
 
-HEALTHY = (
-    CLIPPED.replace("    scaler.unscale_(optimizer)\n", "")
-    .replace("    nn.utils.clip_grad_norm_(net.parameters(), 1.0)  # here\n", "")
-    .replace("scaler.step(optimizer)", "scaler.step(optimizer)  # here")
-)
+HEALTHY = training(
+    "scaler.scale(net(torch.randn(8, 3)).square().mean()).backward()",
+    init='scaler = torch.amp.GradScaler("cpu")',
+    optimiser="Adam(net.parameters(), lr=0.01)",
+).replace("optimizer.step()", "scaler.step(optimizer)  # here\n    scaler.update()")
 SICK = HEALTHY.replace("scaler.step(optimizer)", "optimizer.step()").replace("    scaler.update()\n", "")
 SMALLEST = 16.0  # a smaller factor may weigh a term
 
@@ -22,7 +21,8 @@ def scaler_misused(trace: Trace) -> Findings:
             also=lines(scaled),
             evidence=f"{len(scaled)} of {len(steps)} steps applied gradients that are still multiplied by "
             f"{scaled[0].scaled:g}",
-            why="optimizer.step() does not know the scale of the loss: the step is that much too long, or, for "
+            why="optimizer.step() does not know the scale of the loss: the step is that much too long, or, "
+            "for "
             "Adam, non-finite gradients are not skipped",
             fix="scaler.step(optimizer) and scaler.update() instead of optimizer.step()",
             explains=("rate_too_high", "exploding", "non_finite"),
@@ -33,7 +33,8 @@ def scaler_misused(trace: Trace) -> Findings:
         yield exact_error(
             where=bare[0].where,
             also=lines(bare),
-            evidence=f"in {len(bare)} of {len(steps)} steps scaler.step() divided gradients by its scale although "
+            evidence=f"in {len(bare)} of {len(steps)} steps scaler.step() divided gradients by its scale "
+            "although "
             f"{bare[0].never_scaled} of their backward passes began at a loss without it",
             why="the gradients become tens of thousands of times too small",
             fix="scaler.scale(loss).backward() for every loss",

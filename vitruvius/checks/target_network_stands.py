@@ -1,14 +1,25 @@
 """A target network or moving average never moves, although the network that it copies is trained."""
 
 from vitruvius.checks import Finding, Findings, Forward, OptimiserEvent, Trace, Twin
-from vitruvius.checks.target_network_trained import HEALTHY as MOVING
 
-HEALTHY = MOVING.replace("goal = target(x", "goal = target(x").replace("range(12)", "range(30)")
-HEALTHY = HEALTHY.replace("with torch.no_grad(): goal", "with torch.no_grad(): goal").replace("# here", "")
-HEALTHY = HEALTHY.replace(
-    "in zip(online.parameters(), target.parameters()):",
-    "in zip(online.parameters(), target.parameters()):  # here",
-)
+HEALTHY = """
+import copy, torch
+from torch import nn
+from torch.nn import functional as F
+online = nn.Linear(4, 4)
+target = copy.deepcopy(online)
+optimizer = torch.optim.SGD(online.parameters(), lr=0.05)
+for step in range(30):
+    x = torch.randn(16, 4)
+    with torch.no_grad():
+        goal = target(x + 0.1 * torch.randn(16, 4))
+    optimizer.zero_grad()
+    F.mse_loss(online(x), goal).backward()
+    optimizer.step()
+    with torch.no_grad():
+        for p, q in zip(online.parameters(), target.parameters()):  # here
+            q.lerp_(p, 0.1)
+"""
 SICK = HEALTHY.replace("q.lerp_(p, 0.1)", "q = 0.9 * q + 0.1 * p")
 FEWEST = 20
 

@@ -1,4 +1,4 @@
-"""A target network, teacher or moving average gets gradients: it is trained, or differentiated for nothing."""
+"""A target network, teacher or moving average gets gradients: it is trained, or for nothing."""
 
 from vitruvius.checks import Finding, Findings, Forward, OptimiserEvent, Trace, Twin
 

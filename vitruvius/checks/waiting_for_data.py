@@ -20,7 +20,7 @@ LONGEST, SHARE, FEWEST = 0.01, 0.5, 5
 
 
 def waiting_for_data(trace: Trace) -> Findings:
-    """The median time until a batch is there is long, and longer than the time until the next is asked for."""
+    """The median time until a batch is there is long, and longer than that until the next is wanted."""
     for event in trace.of(LoaderUsed):
         total = event.waited + event.computed
         if event.trained and event.batches >= FEWEST and event.waited > max(LONGEST, SHARE * total):

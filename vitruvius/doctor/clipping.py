@@ -18,11 +18,19 @@ def replacements() -> list[tuple[Any, str, Any]]:
     return [*functions, *[(scaler, name, call) for name, call in methods]]
 
 
-def _clip(watcher: Watcher, original: Any, parameters: Any, limit: Any, *args: Any, **kwargs: Any) -> Any:
-    if not isinstance(parameters, Tensor):
-        parameters = list(parameters)
-    value = original(parameters, limit, *args, **kwargs)
-    tell(watcher, (Clip,), _note_clip, watcher, original.__name__, parameters, limit, value)
+def _clip(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
+    given = dict(zip(("parameters", "limit"), args, strict=False)) | kwargs
+    parameters = given.get("parameters")
+    if parameters is not None and not isinstance(parameters, Tensor):
+        parameters = list(parameters)  # an iterator is read twice here
+        if args:
+            args = (parameters, *args[1:])
+        else:
+            kwargs["parameters"] = parameters
+    value = original(*args, **kwargs)
+    limit = next((given[name] for name in ("limit", "max_norm", "clip_value") if name in given), None)
+    if parameters is not None and limit is not None:
+        tell(watcher, (Clip,), _note_clip, watcher, original.__name__, parameters, limit, value)
     return value
 
 
@@ -39,7 +47,7 @@ def _note_clip(watcher: Watcher, name: str, parameters: Any, limit: Any, norm: A
             optimisers=tuple(sorted(state.key for state in states)),
             limit=float(limit),
             norm=norm,
-            scaled=max(watcher.scaling.left(state.key) for state in states),
+            scaled=min(watcher.scaling.left(state.key) for state in states),
             useless=all(state.backwards == 0 for state in states),
         )
         watcher.note(event)
