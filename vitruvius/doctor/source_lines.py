@@ -18,7 +18,7 @@ def line_that_keeps(file: str, name: str, near: int) -> str:
         tree = ast.parse("".join(linecache.getlines(file)))
     except SyntaxError:
         return ""
-    found = [statement.lineno for statement in ast.walk(tree) if _adds(statement, name)]
+    found = [getattr(statement, "lineno", 0) for statement in ast.walk(tree) if _adds(statement, name)]
     return f"{file}:{min(found, key=lambda line: (line < near, abs(line - near)))}" if found else ""
 
 
