@@ -77,8 +77,8 @@ class KeptGraphs:
         passes.append(weakref.ref(token))
         self.counts[key] = self.counts.get(key, 0) + 1
         if key not in self.held and key not in self.used and len(passes) > FEWEST:
-            alive = [token for held in passes if (token := held()) is not None]
-            if len(alive) > FEWEST and len({token.backwards for token in alive}) == 1:
+            alive = [one for held in passes if (one := held()) is not None]
+            if len(alive) > FEWEST and len({one.backwards for one in alive}) == 1:
                 self.held[key] = (len(alive), _holder_line(alive[:-1], PASS, key[0]))
 
     def _recognise(self, key: tuple[str, int, bool], args: Any, step: int) -> None:
