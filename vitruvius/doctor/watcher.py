@@ -631,7 +631,10 @@ class Watcher:
             "NumbersRead": self._reads,
         }
         for kind, part in parts.items():
-            self.find_out(kind, lambda part=part: self.trace.events.extend(part()))
+            self.find_out(kind, partial(self._extend, part))
+
+    def _extend(self, part: Callable[[], Iterator[Event]]) -> None:
+        self.trace.events.extend(part())
 
     def _reads(self) -> Iterator[Event]:
         for where, (count, steps, _, seconds, device) in self.numbers.items():
