@@ -6,7 +6,7 @@ SICK = """
 import time, torch
 from torch.utils.data import DataLoader
 def slow(rows):
-    time.sleep(0.02)
+    time.sleep(0.05)
     return torch.stack(rows)
 net = torch.nn.Linear(3, 1)
 optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
@@ -15,14 +15,14 @@ for x in DataLoader(torch.randn(64, 3), 8, shuffle=True, collate_fn=slow):  # he
     net(x).square().mean().backward()
     optimizer.step()
 """
-HEALTHY = SICK.replace("    time.sleep(0.02)\n", "")
-SHARE, FEWEST = 0.9, 5
+HEALTHY = SICK.replace("    time.sleep(0.05)\n", "")
+SHARE, FEWEST = 0.5, 5
 
 
 def waiting_for_data(trace: Trace) -> Findings:
-    """Nearly all batches take longer than the work on them; counted, so that load changes little."""
+    """Most batches take longer than the work on them; counted, so that load changes little."""
     for event in trace.of(LoaderUsed):
-        if event.trained and event.batches >= FEWEST and event.late >= SHARE * event.batches:
+        if event.trained and event.batches >= FEWEST and event.late > SHARE * event.batches:
             yield Finding(
                 where=event.where,
                 severity="info",
