@@ -1,6 +1,12 @@
-"""Let 20 processes race for one run folder, new and resumed: exactly one of them gets it."""
+"""Let 20 processes race for one run folder, new and resumed: exactly one of them gets it.
 
+Then kill the workers of a ranking that is spread over processes: it ends with the scores of a serial one.
+"""
+
+import json
 import os
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -20,7 +26,7 @@ WON, REFUSED, BROKEN = 10, 11, 12
 
 
 def run(rounds: int) -> Tally:
-    """Race so many times for a new name, and so many times to resume one run."""
+    """Race so many times for a new name and to resume one run; kill so many workers of a ranking."""
     tally = Tally(planted="a folder without a lock")
     for phase in ("a new --name", "--resume"):
         for _ in range(rounds):
@@ -29,6 +35,7 @@ def run(rounds: int) -> Tally:
                 tally.count(phase, "one winner")
             else:
                 tally.fail(phase, "not one winner", f"{codes.count(WON)} won, {codes.count(REFUSED)} refused")
+    _kill_workers(tally, rounds)
     locked, used = runs._locked, runs._refuse_used
     vars(runs).update(_locked=lambda folder: nullcontext(), _refuse_used=lambda folder: None)
     try:
@@ -36,6 +43,22 @@ def run(rounds: int) -> Tally:
     finally:
         runs._locked, runs._refuse_used = locked, used
     return tally
+
+
+def _kill_workers(tally: Tally, kills: int) -> None:
+    """Kill workers of rankings until there were so many kills; every ranking must end as the serial one."""
+    command = [sys.executable, "-m", "tests.campaigns.killing_workers", str(kills)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        tally.fail("workers killed", "failed", done.stderr[-300:])
+        return
+    found = json.loads(done.stdout.splitlines()[-1])
+    tally.count("workers killed", "kills", found["kills"])
+    for end in found["ends"]:
+        if end == found["whole"]:
+            tally.count("workers killed", "the ranking of a serial run")
+        else:
+            tally.fail("workers killed", "another ranking", f"{end[:12]}, not {found['whole'][:12]}")
 
 
 def race(resumed: bool) -> list[int]:
