@@ -9,8 +9,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +36,21 @@ def run(rounds: int) -> Tally:
             else:
                 tally.fail(phase, "not one winner", f"{codes.count(WON)} won, {codes.count(REFUSED)} refused")
     _kill_workers(tally, rounds)
-    locked, used = runs._locked, runs._refuse_used
-    vars(runs).update(_locked=lambda folder: nullcontext(), _refuse_used=lambda folder: None)
-    try:
+    with _unlocked():
         tally.is_caught = race(False).count(WON) > 1
-    finally:
-        runs._locked, runs._refuse_used = locked, used
     return tally
+
+
+@contextmanager
+def _unlocked() -> Iterator[None]:
+    """Plant the fault: nobody locks a folder, or looks whether it is taken."""
+    names = ("_locked", "_refuse_run", "_refuse_used")
+    kept = {name: vars(runs)[name] for name in names}
+    vars(runs).update(dict.fromkeys(names, lambda folder: nullcontext()))
+    try:
+        yield
+    finally:
+        vars(runs).update(kept)
 
 
 def _kill_workers(tally: Tally, kills: int) -> None:

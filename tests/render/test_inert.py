@@ -8,9 +8,8 @@ import io
 import re
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -26,6 +25,7 @@ from vitruvius.web import markup
 HOSTILE = (
     '<script>alert(1)</script><img src=x onerror=alert(1)>"\' onload="x" </style></title></svg>--> ]]> '
     "![p](javascript:x) [l](http://evil) [l][m] [m]: http://evil <http://evil> `</code>` ```\n~~~ $$ | "
+    "\n# h\n> q\nunder\n===\nunder\n---\n"
     "\\input{x} \\end{verbatim}\\end{document} $\\frac{ %{{ 7*7 }} \x1b[31m\x9b\u202e\x00 [bold]x[/] "
     "&amp; ^^5c"
 )
@@ -169,6 +169,19 @@ REPORTS: dict[str, tuple[Callable[[str], str], Callable[[str], Any]]] = {
 }
 
 
+@pytest.fixture(scope="module", autouse=True)
+def drawn_once() -> Iterator[None]:
+    """Draw each figure once for all kinds of pages: the prefix of its ids changes nothing here."""
+    with pytest.MonkeyPatch.context() as patched:
+        draw, known = figures.svg, dict[str, str]()
+
+        def svg(block: Any, prefix: str) -> str:
+            return known.get(str(block)) or known.setdefault(str(block), draw(block, prefix))
+
+        patched.setattr(figures, "svg", svg)
+        yield
+
+
 @pytest.mark.parametrize("report", REPORTS)
 def test_hostile_names_leave_the_structure_of_a_report_as_harmless_ones_do(report: str) -> None:
     write, structure = REPORTS[report]
@@ -181,12 +194,6 @@ def test_a_terminal_obeys_no_escape_of_a_name() -> None:
     shown = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue().replace("\x1b[31m", "OBEYED"))
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", shown)
     assert "[bold]x[/]" in re.sub(r"\s+", "", shown.replace("\n", ""))
-
-
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if "kind" in kind.model_fields])
-def test_hostile_names_are_drawn_in_every_picture(kind: type[Strict], tmp_path: Path) -> None:
-    figures.write_png(made(kind, HOSTILE), tmp_path / "a.png")
-    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ from vitruvius.render import cells, terminal
 
 TAG = re.compile(r"<(?=[A-Za-z/!?])")
 """What HTML would take for the beginning of an element."""
+HEADING = re.compile(r"^( {0,3})(#{1,6}(?=\s|$)|>|=+[ \t]*$|-+[ \t]*$)", re.MULTILINE)
+"""What Markdown would take for a heading, a quotation or a rule at the beginning of a line."""
 
 
 def plain(blocks: Iterable[Block]) -> str:
@@ -45,6 +47,15 @@ def _inert(text: str) -> str:
     return re.sub(r"`{3,}|~{3,}", lambda fence: "".join(f"\\{sign}" for sign in fence[0]), shown)
 
 
+def _paragraph(text: str) -> str:
+    r"""Return an inert text whose lines begin nothing in Markdown.
+
+    >>> _paragraph("a\n# b")
+    'a\n\\# b'
+    """
+    return HEADING.sub(r"\1\\\2", _inert(text))
+
+
 def _one_line(text: str) -> str:
     """Return an inert text without line breaks, for a heading or a title."""
     return " ".join(_inert(text).split("\n"))
@@ -52,9 +63,12 @@ def _one_line(text: str) -> str:
 
 def _markdown(block: Block, pictures: Iterator[str]) -> str:
     if isinstance(block, Text) and block.style == "code":
-        return f"```\n{visible(block.text).replace('```', '')}\n```"
+        inside = visible(block.text)
+        # A fence ends at one that is as long: this one is longer than any inside.
+        fence = "`" * (1 + max([2, *map(len, re.findall("`+", inside))]))
+        return f"{fence}\n{inside}\n{fence}"
     if isinstance(block, Text):
-        return f"## {_one_line(block.text)}" if block.style == "title" else _inert(block.text)
+        return f"## {_one_line(block.text)}" if block.style == "title" else _paragraph(block.text)
     if isinstance(block, Formula):
         return f"$$\n{TAG.sub('< ', visible(block.latex))}\n$$"
     if isinstance(block, Table):
@@ -66,7 +80,7 @@ def _markdown(block: Block, pictures: Iterator[str]) -> str:
         ]
         grid = "\n".join(f"| {' | '.join(line)} |" for line in (escaped[0], rule, *escaped[1:]))
         title = f"**{_one_line(block.title)}**" if block.title else ""
-        return "\n\n".join(filter(None, [title, grid, _inert(block.note)]))
+        return "\n\n".join(filter(None, [title, grid, _paragraph(block.note)]))
     file = next(pictures, "")
     alternative = re.sub(r"(?<!\\)([\[\]])", r"\\\1", _one_line(block.title))
     return f"![{alternative}]({file})" if file else ""
