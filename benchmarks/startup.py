@@ -19,7 +19,7 @@ from vitruvius.core import plugins
 
 GOAL = 0.2
 """CPU-seconds, best of five."""
-LISTINGS = ([], ["--help"], ["list"], ["list", "presets"], ["explain"])
+LISTINGS: tuple[list[str], ...] = ([], ["--help"], ["list"], ["list", "presets"], ["explain"])
 
 
 def commands() -> list[list[str]]:

@@ -34,7 +34,8 @@ def accumulation_unequal(trace: Trace) -> Findings:
                 confidence="exact",
                 evidence=f"{len(unequal)} of {len(group.steps)} steps add up micro-batches of {min(rows)} to "
                 f"{max(rows)} rows, and the mean loss of each has the same factor",
-                why=f"a row of the smallest counts {max(rows) / min(rows):.1f} times as much as in the large batch",
+                why=f"a row of the smallest counts {max(rows) / min(rows):.1f} times as much as in the "
+                "large batch",
                 fix="loss * len(x) / rows of the whole batch, or drop_last=True",
             )
             return

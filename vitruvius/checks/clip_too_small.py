@@ -42,7 +42,8 @@ def clip_too_small(trace: Trace) -> Findings:
                 where=line,
                 also=lines(steps),
                 evidence=f"gradients of norm {median(cuts) * clips[0].limit:.3g} were cut to "
-                f"{clips[0].limit:g}; a step changes the weights by {median(moved):.1e} of their size and the "
+                f"{clips[0].limit:g}; a step changes the weights by {median(moved):.1e} of their size and "
+                "the "
                 f"loss went from {median(first):.4g} to {median(last):.4g}",
                 why="with SGD the length of a step is the rate times the clipped norm",
                 fix="a limit near the usual norm of the gradients, so that only the rare large ones are cut",

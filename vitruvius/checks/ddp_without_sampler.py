@@ -34,10 +34,12 @@ def ddp_without_sampler(trace: Trace) -> Findings:
         if shared:
             yield Finding(
                 where=event.where,
-                evidence=f"{event.processes} processes, and the sampler of {event.dataset} is {event.sampler}: "
+                evidence=f"{event.processes} processes, and the sampler of {event.dataset} is "
+                f"{event.sampler}: "
                 "every process goes through all rows",
                 why="processes that are seeded alike train on the same batches: as many epochs, no more data",
-                fix="DataLoader(..., sampler=DistributedSampler(dataset)) and sampler.set_epoch(epoch) in each "
+                fix="DataLoader(..., sampler=DistributedSampler(dataset)) and sampler.set_epoch(epoch) in "
+                "each "
                 "epoch",
             )
             return

@@ -47,7 +47,8 @@ def ema_decay(trace: Trace) -> Findings:
             where=twin.where or (runs[0].where if runs else ""),
             evidence=said,
             why=why,
-            fix="average = decay * average + (1 - decay) * weights with a decay of about 1 - 10 / steps, smaller "
+            fix="average = decay * average + (1 - decay) * weights with a decay of about 1 - 10 / steps, "
+            "smaller "
             "in the first steps",
         )
         return

@@ -28,7 +28,8 @@ def hidden_state_kept(trace: Trace) -> Findings:
         yield exact_error(
             where=event.where,
             evidence=f"{held} is an output of an earlier step, and the loss goes back through it",
-            why="backward() then runs into the graphs of all earlier batches, which are freed or whose weights "
+            why="backward() then runs into the graphs of all earlier batches, which are freed or whose "
+            "weights "
             "have changed: an error, or ever longer steps",
             fix="state = state.detach() before the next batch (for an LSTM both tensors)",
             explains=("backward_without_step", "inplace_saved_tensor"),

@@ -20,7 +20,8 @@ def item_every_step(trace: Trace) -> Findings:
             also=tuple(event.where for event in found),
             severity="info",
             confidence="exact",
-            evidence=f"{sum(event.count for event in found) / trace.steps:.1f} readings per step at {len(found)} "
+            evidence=f"{sum(event.count for event in found) / trace.steps:.1f} readings per step at "
+            f"{len(found)} "
             f"lines took {cost:.3f} ms of each step on {most.device}",
             why="a GPU must finish everything that is queued before the number is there",
             fix="add up loss.detach() and read it every hundred steps",

@@ -19,6 +19,7 @@ def l2_in_adam(trace: Trace) -> Findings:
             severity="warning" if first.added_decay >= LARGE else "info",
             confidence="exact",
             evidence=f"Adam with weight_decay={first.added_decay:g} on {len(first.decayed)} parameters",
-            why="Adam divides the decay by the size of the gradients: weights with large gradients hardly decay",
+            why="Adam divides the decay by the size of the gradients: weights with large gradients hardly "
+            "decay",
             fix="torch.optim.AdamW with the same arguments, if weight decay is meant",
         )

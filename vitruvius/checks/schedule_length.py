@@ -37,7 +37,8 @@ def schedule_length(trace: Trace) -> Findings:
                 evidence=reason,
                 why="a schedule counts calls of its step(): its length must be in the same unit, batches or "
                 "epochs",
-                fix="call scheduler.step() after every optimizer.step() and give the number of these calls, or "
+                fix="call scheduler.step() after every optimizer.step() and give the number of these "
+                "calls, or "
                 "count both in epochs",
                 explains=("scheduler_vanishes", "rate_too_low"),
             )

@@ -18,7 +18,8 @@ def target_among_features(trace: Trace) -> Findings:
             yield Finding(
                 where=event.where,
                 confidence="exact",
-                evidence=f"column {event.column} of the input equalled the target in all {event.rows} rows looked "
+                evidence=f"column {event.column} of the input equalled the target in all {event.rows} "
+                "rows looked "
                 "at",
                 why="the network copies what it should predict, and fails where the answer is not known",
                 fix="drop that column from the features",

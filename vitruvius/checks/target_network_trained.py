@@ -23,7 +23,7 @@ HEALTHY = SICK.replace("    goal = target(x", "    with torch.no_grad(): goal = 
 
 
 def target_network_trained(trace: Trace) -> Findings:
-    """A copy that follows a trained network and that backward passes reach, or that its optimiser holds too."""
+    """A copy that follows a trained network and that backward passes or its optimiser reach."""
     for twin in trace.of(Twin):
         if twin.follows < 2 or not twin.parameters:
             continue
@@ -40,10 +40,10 @@ def target_network_trained(trace: Trace) -> Findings:
                 evidence=f"{twin.name} follows the trained network ({twin.follows} updates seen), and "
                 + (f"{held} of its parameters are in the optimiser too" if held else "")
                 + ("" if held else f"backward passes arrive at {twin.reached} of its parameters"),
-                why="a target must stand still while the other network learns towards it; its own gradients pull "
-                "it along, or are computed for nothing",
-                fix=f"with torch.no_grad(): around the call of {twin.name}, {twin.name}.requires_grad_(False), and "
-                "leave it out of the optimiser",
+                why="a target must stand still while the other network learns towards it; its own gradients "
+                "pull it along, or are computed for nothing",
+                fix=f"with torch.no_grad(): around {twin.name}(...), {twin.name}.requires_grad_(False), "
+                "and leave it out of the optimiser",
                 explains=("missing_parameters",),
             )
             return

@@ -22,7 +22,8 @@ def two_optimisers(trace: Trace) -> Findings:
             where=first.where,
             also=lines(twice),
             module=holding([name for name in both if name]) if any(both) else None,
-            evidence=f"in {len(twice)} of {len(steps)} steps {first.shared} gradients had been used by a step "
+            evidence=f"in {len(twice)} of {len(steps)} steps {first.shared} gradients had been used by a "
+            "step "
             "of another optimiser, with no backward pass in between",
             why="these parameters move twice by one gradient, and each optimiser's moments count the other's "
             "moves",

@@ -19,11 +19,11 @@ SHARE, FEWEST = 0.5, 8
 def validation_augmented(trace: Trace) -> Findings:
     """Rows of an evaluation that come again with the same index or targets, but with other values."""
     for loader in trace.of(LoaderUsed):
-        if loader.evaluated and not loader.trained and loader.changed >= FEWEST:
-            if loader.changed > SHARE * (loader.changed + loader.same):
-                changed, again = loader.changed, loader.changed + loader.same
-                yield _finding(loader.where, f"{changed} of {again} rows of {loader.dataset} that came again")
-                return
+        changed, again = loader.changed, loader.changed + loader.same
+        only_evaluated = loader.evaluated and not loader.trained
+        if only_evaluated and changed >= FEWEST and changed > SHARE * again:
+            yield _finding(loader.where, f"{changed} of {again} rows of {loader.dataset} that came again")
+            return
     for line in trace.of(EvaluationInputs):
         if line.changed > 1 and line.changed > SHARE * (line.changed + line.same):
             again = line.changed + line.same

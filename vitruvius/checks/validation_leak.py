@@ -51,10 +51,13 @@ def validation_leak(trace: Trace) -> Findings:
             yield Finding(
                 where=line,
                 also=lines(passes),
-                evidence=f"{still[0]:.0%} of the rows of the last evaluation ({rows} rows looked at) had been "
+                evidence=f"{still[0]:.0%} of the rows of the last evaluation ({rows} rows looked at) had "
+                "been "
                 "trained on, and as many in the one before",
-                why="on rows it has seen a network looks better than it is, and early stopping chooses by them",
-                fix="split once, before training, into sets that share no row; look for duplicates in the data",
+                why="on rows it has seen a network looks better than it is, and early stopping chooses by "
+                "them",
+                fix="split once, before training, into sets that share no row; look for duplicates in the "
+                "data",
             )
             return
 

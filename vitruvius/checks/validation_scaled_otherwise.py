@@ -25,7 +25,8 @@ def validation_scaled_otherwise(trace: Trace) -> Findings:
             (mean, std), (mean_t, std_t) = line.scales[0], line.trained[0]
             yield Finding(
                 where=line.where,
-                evidence=f"evaluation inputs have mean {mean:.3g} and deviation {std:.3g}, training batches mean "
+                evidence=f"evaluation inputs have mean {mean:.3g} and deviation {std:.3g}, training "
+                "batches mean "
                 f"{mean_t:.3g} and deviation {std_t:.3g}, in all {len(line.scales)} passes looked at",
                 why="the network is asked about numbers that it was never trained on",
                 fix="apply the same normalisation, with the statistics of the training set, to both",

@@ -29,9 +29,9 @@ def waiting_for_data(trace: Trace) -> Findings:
                 severity="info",
                 confidence="exact",
                 evidence=f"{1000 * event.waited:.1f} ms for a batch (median of {event.batches}), then "
-                f"{1000 * event.computed:.1f} ms until the next is asked for: {event.waited / total:.0%} of the "
-                f"time is waiting, with {event.workers} workers",
+                f"{1000 * event.computed:.1f} ms until the next is asked for: {event.waited / total:.0%} of "
+                f"the time is waiting, with {event.workers} workers",
                 why="the processor or GPU that trains stands idle meanwhile",
-                fix="num_workers=4 or more and persistent_workers=True, or prepare the rows once and keep them",
+                fix="num_workers=4 or more and persistent_workers=True, or prepare the rows once",
             )
             return

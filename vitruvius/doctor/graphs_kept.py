@@ -55,7 +55,7 @@ class KeptGraphs:
         alive = [token for held in roots if (token := held()) is not None]
         if not alive or alive[-1].step != step:
             token = Token(where, step, backwards)
-            loss.grad_fn.metadata[ROOT] = token
+            _notes(loss.grad_fn)[ROOT] = token
             roots.append(weakref.ref(token))
         if where in self.reported or len({token.step for token in alive if token.step < step}) < FEWEST:
             return None
@@ -72,25 +72,25 @@ class KeptGraphs:
         token = Token(key, step, back)
         for tensor in found:
             assert tensor.grad_fn is not None
-            tensor.grad_fn.metadata[PASS] = token
+            _notes(tensor.grad_fn)[PASS] = token
         passes = self.passes.setdefault(key, deque(maxlen=REMEMBERED))
         passes.append(weakref.ref(token))
         self.counts[key] = self.counts.get(key, 0) + 1
         if key not in self.held and key not in self.used and len(passes) > FEWEST:
-            alive = [token for held in passes if (token := held()) is not None]
-            if len(alive) > FEWEST and len({token.backwards for token in alive}) == 1:
+            alive = [one for held in passes if (one := held()) is not None]
+            if len(alive) > FEWEST and len({one.backwards for one in alive}) == 1:
                 self.held[key] = (len(alive), _holder_line(alive[:-1], PASS, key[0]))
 
     def _recognise(self, key: tuple[str, int, bool], args: Any, step: int) -> None:
         for tensor in _tensors(args):
-            token = tensor.grad_fn.metadata.get(PASS) if tensor.grad_fn is not None else None
+            token = None if tensor.grad_fn is None else _notes(tensor.grad_fn).get(PASS)
             if token is not None and token.key[1] == key[1] and token.step < step and self.carried is None:
                 self.carried = (tensor.grad_fn, {"where": key[0], "network": key[1], "holder": ""})
 
     def used_by(self, nodes: Any) -> None:
         """Remember the passes whose graphs a backward pass goes through."""
         for node in nodes:
-            token = node.metadata.get(PASS)
+            token = _notes(node).get(PASS)
             if token is not None:
                 self.used.add(token.key)
 
@@ -125,8 +125,14 @@ class KeptGraphs:
                 continue
             graphs, line = self.held.get(key, (0, ""))
             if graphs or not key[2]:
-                facts = {"graphs": graphs, "passes": count, "holder": line, "network": key[1]}
+                facts: dict[str, Any] = {"graphs": graphs, "passes": count, "holder": line, "network": key[1]}
                 yield GraphsKept(step=step, where=key[0], evaluation=True, **facts)
+
+
+def _notes(node: Any) -> dict[str, Any]:
+    """The metadata of a node of an autograd graph, which torch declares as a method."""
+    found: dict[str, Any] = node.metadata
+    return found
 
 
 def nodes_below(loss: Tensor) -> Iterator[Any]:

@@ -18,7 +18,7 @@ def line_that_keeps(file: str, name: str, near: int) -> str:
         tree = ast.parse("".join(linecache.getlines(file)))
     except SyntaxError:
         return ""
-    found = [statement.lineno for statement in ast.walk(tree) if _adds(statement, name)]
+    found = [getattr(statement, "lineno", 0) for statement in ast.walk(tree) if _adds(statement, name)]
     return f"{file}:{min(found, key=lambda line: (line < near, abs(line - near)))}" if found else ""
 
 
@@ -62,9 +62,8 @@ def _updates(node: ast.AST, name: str, repeated: bool) -> Iterator[int]:
         yield node.lineno
         return
     if isinstance(node, ast.Call) and repeated and isinstance(node.func, ast.Attribute):
-        if node.func.attr in ("load_state_dict", "update_parameters", "lerp_") and name in _names(
-            node.func.value
-        ):
+        is_update = node.func.attr in ("load_state_dict", "update_parameters", "lerp_")
+        if is_update and name in _names(node.func.value):
             yield node.lineno
     is_function = isinstance(node, ast.FunctionDef) and node.name not in ("__init__", "main", "train")
     inner = repeated or is_function or isinstance(node, ast.For | ast.While)

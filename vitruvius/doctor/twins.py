@@ -196,8 +196,8 @@ def _inside(name: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
                 yield from _inside(child_name, child, depth - 1)
     elif isinstance(value, dict) and value and all(isinstance(part, Tensor) for part in value.values()):
         yield name, value
-    if depth and hasattr(value, "__dict__") and not isinstance(value, type) and not name.startswith("__"):
-        if type(value).__module__.partition(".")[0] not in ("torch", "builtins", "numpy"):
-            for attribute, inner in list(vars(value).items()):
-                if not attribute.startswith("_"):
-                    yield from _inside(attribute, inner, depth - 1)
+    has_fields = hasattr(value, "__dict__") and not isinstance(value, type) and not name.startswith("__")
+    is_own = type(value).__module__.partition(".")[0] not in ("torch", "builtins", "numpy")
+    for attribute, inner in list(vars(value).items()) if depth and has_fields and is_own else ():
+        if not attribute.startswith("_"):
+            yield from _inside(attribute, inner, depth - 1)

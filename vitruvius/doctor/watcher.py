@@ -708,7 +708,7 @@ class Watcher:
         return self.trace
 
     def _note_the_end(self) -> None:
-        """Append what is known only at the end: graphs, copies, evaluations, loaders, numbers that were read."""
+        """Append what is known only at the end: graphs, copies, evaluations, loaders, numbers read."""
         step, networks = self.trace.steps, self.networks
         parts: dict[str, Callable[[], Iterator[Event]]] = {
             "GraphsKept": partial(self.graphs.at_the_end, step),
@@ -718,7 +718,10 @@ class Watcher:
             "NumbersRead": self._reads,
         }
         for kind, part in parts.items():
-            self.find_out(kind, lambda part=part: self.trace.events.extend(part()))
+            self.find_out(kind, partial(self._extend, part))
+
+    def _extend(self, part: Callable[[], Iterator[Event]]) -> None:
+        self.trace.events.extend(part())
 
     def _reads(self) -> Iterator[Event]:
         for where, (count, steps, _, seconds, device) in self.numbers.items():
