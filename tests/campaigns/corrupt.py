@@ -8,6 +8,7 @@ import os
 import random
 import shutil
 import signal
+import subprocess
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -29,11 +30,12 @@ REFUSED, FAILED = 3, 4
 
 
 class Killed(NamedTuple):
-    """A run that was killed: how it goes on, what identifies its end, and the end it must have."""
+    """A run that was killed: how it goes on, and what identifies its end."""
 
     once: Callable[[Path], None]
     fingerprint: Callable[[Path], str]
-    whole: str
+    undisturbed: Path
+    """The folder of runs in which it ended without being killed."""
 
 
 def run(rounds: int) -> Tally:
@@ -58,19 +60,13 @@ def run(rounds: int) -> Tally:
 
 
 def _damage_killed(tally: Tally, place: Path, root: Path, rounds: int, source: random.Random) -> None:
-    """Damage runs of train, pretrain and rank that were killed after a record, as often as finished ones."""
-    ways: dict[str, tuple[Callable[[Path], None], Callable[[Path], str]]] = {
-        "train": (lambda runs: killing.once(runs, "off"), killing.fingerprint),
-        "pretrain": (lambda runs: killing_pretrain.once(runs, "off"), killing_pretrain.fingerprint),
-        "rank": (lambda runs: killing_rank.once(place, runs, "here", 0), killing_rank.fingerprint),
-    }
-    for verb, (once, fingerprint) in ways.items():
+    """Damage runs that were killed, as often in all as finished ones; then replace each file in each way."""
+    for verb, killed in _ways(place, root).items():
         runs = place / "killed" / verb / "runs"
-        os.waitpid(killing.forked(lambda runs=runs, once=once: _until_killed(runs, once)), 0)  # type: ignore[misc]
-        killed = Killed(once, fingerprint, fingerprint(root))
+        os.waitpid(killing.forked(lambda runs=runs, killed=killed: _until_killed(runs, killed)), 0)  # type: ignore[misc]
         found = sorted(path for path in runs.rglob("*") if path.is_file() and path.name not in NOT_READ)
         artefacts = [path for path in found if path.stat().st_size]
-        for number in range(rounds // len(ways)):
+        for number in range(rounds // 3):
             damage = (flip, truncate, zero_tail)[number % 3]
             one = source.choice(artefacts)
             _damage(tally, one, lambda path, d=damage: d(path, source), f"killed {verb}", killed)  # type: ignore[misc]
@@ -79,8 +75,18 @@ def _damage_killed(tally: Tally, place: Path, root: Path, rounds: int, source: r
                 _damage(tally, path, replace, f"killed {verb}, replaced", killed)
 
 
-def _until_killed(runs: Path, once: Callable[[Path], None]) -> None:
-    """Run until a record is kept and something follows it, as `kill -9` would leave it."""
+def _ways(place: Path, root: Path) -> dict[str, Killed]:
+    """How a run of each verb goes on, and where nothing disturbed it."""
+    pretrained, ranked = killing_pretrain.fingerprint, killing_rank.fingerprint
+    return {
+        "train": Killed(lambda runs: killing.once(runs, "off"), killing.fingerprint, root),
+        "pretrain": Killed(lambda runs: killing_pretrain.once(runs, "off"), pretrained, root),
+        "rank": Killed(lambda runs: killing_rank.once(place, runs, "here", 0), ranked, root),
+    }
+
+
+def _until_killed(runs: Path, killed: Killed) -> None:
+    """Run until a record is kept and another would follow, as `kill -9` would leave it."""
     append = files.append_line
     kept: list[Any] = []
 
@@ -91,14 +97,15 @@ def _until_killed(runs: Path, once: Callable[[Path], None]) -> None:
         return append(path, value)
 
     files.append_line = dying
-    once(runs)
+    killed.once(runs)
 
 
 def _end(home: Path, killed: Killed) -> str:
     """Return how a damaged run ends that is continued in a copy: its fingerprint, or "refused"."""
     with tempfile.TemporaryDirectory() as place:
         runs = Path(place) / "runs"
-        shutil.copytree(home.parent.parent, runs, symlinks=True)
+        # Pipes and holes too, which shutil does not copy as they are.
+        subprocess.run(["cp", "--archive", "--sparse=always", home.parent.parent, runs], check=True)
         child = os.fork()
         if not child:
             os._exit(_continued(runs, killed))
@@ -195,7 +202,7 @@ def _damage(
             tally.count(phase, "changed nothing")
         elif _faults(home):
             tally.count(phase, "detected")
-        elif killed and (end := _end(home, killed)) in (killed.whole, "refused"):
+        elif killed and (end := _end(home, killed)) in (killed.fingerprint(killed.undisturbed), "refused"):
             tally.count(phase, "refused by --resume" if end == "refused" else "harmless")
         else:
             tally.fail(phase, "missed", f"{path.relative_to(home.parent.parent)}")
