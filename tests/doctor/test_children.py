@@ -14,7 +14,7 @@ TRAIN = """
 import sys, torch
 import torch.multiprocessing as mp
 def train(rank, weight=None):
-    print("rank", rank, flush=True)
+    sys.stdout.write(f"rank {rank}\\n")  # at once: lines of two processes must not mix
     net = torch.nn.Linear(3, 1)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
     for step in range(6):

@@ -87,7 +87,7 @@ def test_long_words_are_told_once_and_long_vectors_are_cut(capsys: pytest.Captur
     theory = next(
         line for line in spoken(capsys, "depth", "--set", "steps=1")[1].splitlines() if "residual₅₆" in line
     )
-    assert theory.rstrip(",").endswith("⋯  1.08012  1]")
+    assert theory.rstrip(",").endswith("⋯  1.41421  1]")
 
 
 def test_words_of_an_answer_stay_readable(capsys: pytest.CaptureFixture[str]) -> None:

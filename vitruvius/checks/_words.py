@@ -3,7 +3,7 @@
 import ast
 import linecache
 import re
-from functools import cache
+from functools import lru_cache
 
 from vitruvius.checks import Forward
 
@@ -13,16 +13,16 @@ TRAIN = re.compile(r"train|fit", re.IGNORECASE)
 
 def statement(file: str, line: int) -> str:
     """The lines of the simple statement at a line: a generator expression may name its data elsewhere."""
-    spans = _statements(file, len(linecache.getlines(file)))
+    spans = _statements("".join(linecache.getlines(file)))
     first, last = next((span for span in spans if span[0] <= line <= span[1]), (line, line))
     return "".join(linecache.getline(file, number) for number in range(first, last + 1))
 
 
-@cache
-def _statements(file: str, length: int) -> list[tuple[int, int]]:
-    """First and last line of the simple statements of several lines in a file."""
+@lru_cache(maxsize=16)
+def _statements(source: str) -> list[tuple[int, int]]:
+    """First and last line of the simple statements of several lines in a source text."""
     try:
-        tree = ast.parse("".join(linecache.getlines(file)))
+        tree = ast.parse(source)
     except SyntaxError:
         return []
     simple = [n for n in ast.walk(tree) if isinstance(n, ast.stmt) and not hasattr(n, "body")]

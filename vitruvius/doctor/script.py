@@ -153,7 +153,7 @@ def _as_main(path: Path | str, arguments: Sequence[str]) -> Iterator[ModuleType]
     first = str(path.resolve().parent) if isinstance(path, Path) else os.getcwd()
     before, argv = sys.modules["__main__"], sys.argv
     sys.modules["__main__"], sys.argv = main, [str(path), *arguments]
-    linecache.checkcache(str(path))
+    linecache.cache.pop(str(path), None)  # what an earlier run in this process knew of a file of this name
     try:
         with _first_on_path(first):
             yield main
