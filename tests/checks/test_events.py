@@ -21,7 +21,9 @@ def kinds() -> list[type]:
     """Every event and the records inside events, in the order of the source."""
     found = [kind for kind in vars(checks).values() if isinstance(kind, type)]
     events = [kind for kind in found if issubclass(kind, Event | Waiting | GraphFacts)]
-    return sorted(events, key=lambda kind: inspect.getsourcelines(kind)[1])
+    files = ["_event", "_training_events", "_data_events", "_operation_events"]
+    places = {kind: files.index(kind.__module__.rpartition(".")[2]) for kind in events}
+    return sorted(events, key=lambda kind: (places[kind], inspect.getsourcelines(kind)[1]))
 
 
 def facts(kind: type) -> list[tuple[str, str, str]]:

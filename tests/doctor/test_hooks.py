@@ -340,10 +340,10 @@ def test_a_hook_that_raises_costs_only_the_checks_that_need_its_events(
 @pytest.mark.parametrize(
     ("module", "name", "fact"),
     [
-        ("watcher", "hash_rows", "Forward.batch"),
-        ("watcher", "_statistics", "Forward.first_input"),
-        ("watcher", "_labels", "Criterion.labels"),
-        ("watcher", "_row_sums", "Criterion.probabilities"),
+        ("tensor_facts", "hash_rows", "Forward.batch"),
+        ("watcher", "statistics", "Forward.first_input"),
+        ("watcher", "label_range", "Criterion.labels"),
+        ("watcher", "row_sums", "Criterion.probabilities"),
         ("criterion_facts", "details", "Criterion.details"),
         ("autograd_graph", "read", "Backward.graph"),
         ("networks", "_sample", "parameters"),

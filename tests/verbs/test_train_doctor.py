@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import torch
 
+from vitruvius.checks import shown_place
 from vitruvius.cli import main
 from vitruvius.core import files
 from vitruvius.core.errors import UserError
@@ -74,7 +75,7 @@ def test_a_watched_training_is_the_same_to_the_bit(
 ) -> None:
     assert train(tmp_path, *PLAIN, "--epochs", "3", "--name", "alone") == 0
     assert train(tmp_path, *PLAIN, "--epochs", "3", "--name", "watched", "--doctor") == 0
-    assert "in 15 steps" in capsys.readouterr().err
+    assert "15 steps watched" in capsys.readouterr().err
     assert outcome(tmp_path, "alone") == outcome(tmp_path, "watched")
     assert said(tmp_path, "watched") == []
 
@@ -113,7 +114,7 @@ def test_a_bug_in_our_own_loop_is_named_with_its_line(
     shown = capsys.readouterr()
     source = Path(loop.__file__).read_text().splitlines()
     line = next(number for number, text in enumerate(source, 1) if "job.optimiser.step()" in text)
-    assert f"{loop.__file__}:{line}: error: zero_grad (exact)" in shown.err
+    assert f"{shown_place(f'{loop.__file__}:{line}')}: error: zero_grad (exact)" in shown.err
     assert "doctor: error: zero_grad" in shown.out
     assert [(found["bug"], found["where"]) for found in said(tmp_path, "a")] == [
         ("zero_grad", f"{loop.__file__}:{line}")

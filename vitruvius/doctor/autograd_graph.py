@@ -92,6 +92,8 @@ def _read_attention(facts: GraphFacts, node: Any) -> None:
     module = origin.module() if origin and origin.module else None
     where, name = origin.where if origin else "", type(module).__name__ if module else ""
     if from_end == 0:
+        if origin is None or not origin.is_users:  # how a library computes attention is its own choice
+            return
         facts.by_hand = facts.by_hand or (where, name, (*shape, node._saved_mat2.shape[-1]))
     elif shape[-1] == shape[-2]:
         facts.query_softmax = facts.query_softmax or (where, name, from_end)

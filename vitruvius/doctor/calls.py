@@ -69,7 +69,7 @@ def running(watcher: Watcher) -> "weakref.ref[nn.Module] | None":
 
 def _hazard(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
     value = original(*args, **kwargs)
-    if torch.is_grad_enabled() or watcher.hazards.alarmed or watcher.sampling:
+    if isinstance(value, Tensor) and (value.requires_grad or watcher.sampling or watcher.hazards.alarmed):
         given, frame = (*args, *kwargs.values()), sys._getframe(CALLER)
         tell(watcher, (NanSource,), _note_hazard, watcher, original.__name__, given, value, frame)
     return value
@@ -86,8 +86,12 @@ def _note_hazard(watcher: Watcher, name: str, given: tuple[Any, ...], value: Any
         if not wanted or not user_code.is_users(file):
             return
     operands = tuple(v for v in given if isinstance(v, Tensor | float))
-    with watcher.looking():
-        watcher.hazards.add(Hazard(name, line(frame), running(watcher), operands, value))
+    hazard = Hazard(name, line(frame), running(watcher), operands, value)
+    if value.requires_grad:
+        watcher.hazards.add(hazard)
+    else:
+        with watcher.looking():
+            watcher.hazards.add(hazard)
 
 
 def _is_plain(value: Tensor) -> bool:
@@ -96,7 +100,7 @@ def _is_plain(value: Tensor) -> bool:
 
 def _activation(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
     value = original(*args, **kwargs)
-    if torch.is_grad_enabled() and not watcher.busy:
+    if isinstance(value, Tensor) and value.requires_grad:
         name, frame = original.__name__, sys._getframe(CALLER)
         if name == "softmax":
             tell(watcher, (NanSource,), _note_hazard, watcher, name, args, value, frame)
@@ -108,14 +112,16 @@ def _activation(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> A
 def mark(watcher: Watcher, operation: str, value: Any, frame: FrameType) -> None:
     """Note who made a tensor."""
     if isinstance(value, Tensor) and value.grad_fn is not None:
-        origins.mark(value, Origin(operation, line(frame), running(watcher)))
+        origins.mark(value, Origin(operation, line(frame), running(watcher), user_code.is_own(frame)))
 
 
 def _sum(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
     value = original(*args, **kwargs)
-    if isinstance(value, Tensor) and not value.dim() and value.requires_grad and watcher.sampling:
+    if not isinstance(value, Tensor) or not value.requires_grad:
+        return value
+    if not value.dim():
         tell(watcher, (), _note_constant, watcher, args, value, sys._getframe(CALLER))
-    elif isinstance(value, Tensor) and value.dim() > 2 and value.requires_grad and watcher.sampling:
+    elif value.dim() > 2:
         tell(watcher, (Mask,), _note_added, watcher, args, value, sys._getframe(CALLER))
     return value
 
@@ -136,12 +142,12 @@ def _note_constant(watcher: Watcher, terms: Any, value: Tensor, frame: FrameType
     constants = [t for t in terms if not (isinstance(t, Tensor) and t.requires_grad)]
     numbers = [float(t) for t in constants if isinstance(t, int | float) or t.numel() == 1]
     if numbers and len(numbers) < len(terms):
-        origins.mark(value, Origin("sum", line(frame), None, math.fsum(numbers)))
+        origins.mark(value, Origin("sum", line(frame), constant=math.fsum(numbers)))
 
 
 def _stacked(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
     value = original(*args, **kwargs)
-    if isinstance(value, Tensor) and value.dim() == 1 and value.requires_grad and watcher.sampling:
+    if isinstance(value, Tensor) and value.dim() == 1 and value.requires_grad:
         tell(
             watcher, (), _note_constant, watcher, tuple(args[0] if args else ()), value, sys._getframe(CALLER)
         )
@@ -150,29 +156,24 @@ def _stacked(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _in_place(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
     value = original(*args, **kwargs)
-    if torch.is_grad_enabled() and not watcher.busy:
+    changed = args[0]
+    # Without a graph (in optimisers, in updates by hand) nothing that is needed later is changed.
+    if torch.is_grad_enabled() and isinstance(changed, Tensor) and changed.requires_grad:
         name, frame = original.__name__, sys._getframe(CALLER)
-        tell(watcher, (InplaceChange,), _note_change, watcher, name, args[0], frame)
-        if name == "__iadd__":
-            changed = value
-            if (
-                isinstance(changed, Tensor)
-                and not changed.dim()
-                and changed.requires_grad
-                and watcher.sampling
-            ):
-                tell(watcher, (), _note_constant, watcher, args, changed, frame)
+        tell(watcher, (InplaceChange,), _note_change, watcher, name, changed, frame)
+        if name == "__iadd__" and watcher.sampling and not changed.dim():
+            tell(watcher, (), _note_constant, watcher, args, changed, frame)
     return value
 
 
-def _note_change(watcher: Watcher, name: str, changed: Any, frame: FrameType) -> None:
-    if isinstance(changed, Tensor) and changed.requires_grad and not changed.is_leaf:
+def _note_change(watcher: Watcher, name: str, changed: Tensor, frame: FrameType) -> None:
+    if not changed.is_leaf:
         watcher.changes.append((line(frame), name, tuple(changed.shape), changed._version))
 
 
 def _filled(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
     value = original(*args, **kwargs)
-    if watcher.sampling and torch.is_grad_enabled():
+    if torch.is_grad_enabled():
         given = dict(zip(("input", "mask", "value"), args, strict=False)) | kwargs
         tell(watcher, (Mask,), _note_fill, watcher, given, sys._getframe(CALLER))
     return value
@@ -192,7 +193,7 @@ def _is_low(value: Any) -> bool:
 
 def _chosen(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
     value = original(*args, **kwargs)
-    if watcher.sampling and len(args) == 3 and not kwargs and torch.is_grad_enabled():
+    if len(args) == 3 and not kwargs and torch.is_grad_enabled():
         tell(watcher, (Mask,), _note_choice, watcher, args, sys._getframe(CALLER))
     return value
 
@@ -208,7 +209,7 @@ def _note_choice(watcher: Watcher, args: tuple[Any, ...], frame: FrameType) -> N
 
 
 def _multihead(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
-    if watcher.sampling and torch.is_grad_enabled():
+    if torch.is_grad_enabled():
         tell(watcher, (Mask,), _note_multihead, watcher, kwargs, sys._getframe(CALLER))
     return original(*args, **kwargs)
 
@@ -242,7 +243,7 @@ def note_mask(watcher: Watcher, name: str, hidden: masks.Hidden, frame: FrameTyp
 
 def _reshaped(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
     value = original(*args, **kwargs)
-    if watcher.sampling and torch.is_grad_enabled():
+    if torch.is_grad_enabled():
         tell(watcher, (Reshaped,), _note_reshape, watcher, args[0], value, sys._getframe(CALLER))
     return value
 
@@ -262,9 +263,17 @@ def _note_reshape(watcher: Watcher, before: Any, after: Any, frame: FrameType) -
 
 
 def _largest(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
-    if not watcher.busy and len(args) + len(kwargs) == 2:
-        tell(watcher, (Prediction,), note_prediction, watcher, *args, **kwargs)
+    if len(args) + len(kwargs) == 2:
+        predicts(watcher, sys._getframe(CALLER), *args, **kwargs)
     return original(*args, **kwargs)
+
+
+def predicts(watcher: Watcher, frame: FrameType, *args: Any, **kwargs: Any) -> None:
+    """Note who looks for the largest number, at each line once between two samples."""
+    place = (frame.f_code, frame.f_lineno)
+    if watcher.sampling or place not in watcher.predicting:
+        watcher.predicting.add(place)
+        tell(watcher, (Prediction,), note_prediction, watcher, *args, **kwargs)
 
 
 def note_prediction(watcher: Watcher, input: Any, dim: Any = None, *args: Any, **kwargs: Any) -> None:
@@ -274,3 +283,7 @@ def note_prediction(watcher: Watcher, input: Any, dim: Any = None, *args: Any, *
     if input.dim() >= 2 and min(input.shape[:2]) > 1 and input.shape == watcher.scores:
         axis = None if dim is None else int(dim) % input.dim()
         watcher.note(Prediction(**watcher.now(), axis=axis, scores=tuple(input.shape)))
+
+
+SAMPLED = (_sum, _stacked, _filled, _chosen, _multihead, _reshaped)
+"""Replacements that do nothing between two samples."""

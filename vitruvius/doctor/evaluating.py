@@ -39,7 +39,7 @@ class Evaluations:
         """A network has run on one input."""
         if x is None or not x.is_floating_point() or x.dim() < 2 or x.requires_grad:
             return
-        if len(x) < FEWEST_ROWS or x[0].numel() < FEWEST_NUMBERS:
+        if x.shape[0] < FEWEST_ROWS or x.numel() < FEWEST_NUMBERS * x.shape[0]:
             return
         if grad:
             if look and len(known := self.trained.setdefault(network, [])) < 20:

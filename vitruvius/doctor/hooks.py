@@ -35,15 +35,15 @@ from vitruvius.checks import (
     NanSource,
     NonFinite,
     OptimiserBuilt,
-    Prediction,
     Restarted,
     SchedulerStep,
     StateCarried,
     Step,
     ZeroGrad,
 )
-from vitruvius.doctor import calls, clipping, loader_hooks, user_code
+from vitruvius.doctor import calls, clipping, failures, loader_hooks, user_code
 from vitruvius.doctor.graphs_kept import nodes_below
+from vitruvius.doctor.passes import MODAL
 from vitruvius.doctor.telling import tell as _tell
 from vitruvius.doctor.watcher import Watcher
 
@@ -114,9 +114,12 @@ def _replaced(owner: Any, name: str, replacement: Any, watcher: Watcher) -> Any:
         finally:
             setattr(owner, name, call)
 
+    only_sampled = replacement in calls.SAMPLED
+
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if is_compiling():  # the compiled program holds torch's own function
+        # The compiled program holds torch's own function.
+        if watcher.quiet or is_compiling() or watcher.busy or (only_sampled and not watcher.sampling):
             return original(*args, **kwargs)
         own = in_place if has_torch_function(args) else original
         return replacement(watcher, own, *args, **kwargs)
@@ -127,12 +130,21 @@ def _replaced(owner: Any, name: str, replacement: Any, watcher: Watcher) -> Any:
 
 
 def _hooks(watcher: Watcher) -> list[Any]:
+    stack = watcher.stack
+
     def enters(module: nn.Module, args: Any) -> None:
-        _tell(watcher, (Forward,), watcher.enters, module)
+        watcher.quiet = False  # a step that has failed leaves it
+        if stack and not watcher.busy:  # inside another one, which was told
+            stack.append(module)
+        else:
+            _tell(watcher, (Forward,), watcher.enters, module)
 
     def leaves(module: nn.Module, args: Any, *rest: Any) -> None:
-        if len(rest) < 2:  # the forward pass has raised an error: torch then gives no keyword arguments
-            _tell(watcher, (BatchNormFailed,), watcher.batch_norm_failed, module, args)
+        inner = len(stack) > 1 and stack[-1] is module and len(rest) == 2
+        if inner and not watcher.sampling and not watcher.busy and not isinstance(module, MODAL):
+            stack.pop()
+        elif len(rest) < 2:  # the forward pass has raised an error: torch then gives no keyword arguments
+            _tell(watcher, (BatchNormFailed,), failures.batch_norm_failed, watcher, module, args)
             _tell(watcher, (Forward,), watcher.fails, module)
         else:
             _tell(watcher, (Forward,), watcher.leaves, module, args, rest[0])
@@ -144,8 +156,10 @@ def _hooks(watcher: Watcher) -> list[Any]:
         given = args[1:] if args and args[0] is optimiser else args
         closure = kwargs.get("closure") or next(iter(given), None)
         _tell(watcher, (Step,), watcher.before_step, optimiser, closure is not None)
+        watcher.quiet = closure is None and type(optimiser).__module__.startswith("torch.")
 
     def after(optimiser: Optimizer, args: Any, kwargs: Any) -> None:
+        watcher.quiet = False
         _tell(watcher, (Step,), watcher.after_step, optimiser)
         if not watcher.busy:  # else silenced in a child process, which has a watcher of its own
             watcher.count_step()
@@ -210,8 +224,8 @@ def _backward(watcher: Watcher, original: Any, tensors: Any, *args: Any, **kwarg
     try:
         value = original(tensors, *args, **kwargs)
     except RuntimeError as error:
-        _tell(watcher, (InplaceChange,), watcher.backward_failed, error)
-        _tell(watcher, (StateCarried,), watcher.note_carried_state, error)
+        _tell(watcher, (InplaceChange,), failures.backward_failed, watcher, error)
+        _tell(watcher, (StateCarried,), failures.carried_state, watcher, error)
         raise
     if event is not None:
         _tell(watcher, (Gradients, Step, NanSource), watcher.after_backward, event)
@@ -248,9 +262,8 @@ def _criterion(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> An
     try:
         value = original(*args, **kwargs)
     except (RuntimeError, ValueError, IndexError) as error:
-        _tell(
-            watcher, (CriterionFailed,), watcher.criterion_failed, original.__name__, error, *args, **kwargs
-        )
+        given = (original.__name__, error, *args)
+        _tell(watcher, (CriterionFailed,), failures.criterion_failed, watcher, *given, **kwargs)
         raise
     _tell(watcher, (Criterion,), _note_criterion, watcher, original.__name__, value, *args, **kwargs)
     return value
@@ -265,6 +278,8 @@ def _note_criterion(
 
 
 def _dropout(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
+    if not watcher.sampling and torch.is_grad_enabled() and watcher.stack and watcher.stack[0].training:
+        return original(*args, **kwargs)
     given = dict(zip(("input", "p", "training"), args, strict=False)) | kwargs
     p, active = given.get("p", 0.5), given.get("training", original.__name__ != "alpha_dropout")
     frame = sys._getframe(CALLER)
@@ -313,7 +328,7 @@ def _running_module(frame: FrameType | None) -> nn.Module | None:
 
 
 def _argmax(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
-    _tell(watcher, (Prediction,), calls.note_prediction, watcher, *args, **kwargs)
+    calls.predicts(watcher, sys._getframe(CALLER), *args, **kwargs)
     if torch.is_grad_enabled() and watcher.sampling:
         _tell(watcher, (Argmax,), _note_argmax, watcher, *args, **kwargs)
     return original(*args, **kwargs)

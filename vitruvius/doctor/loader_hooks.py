@@ -42,7 +42,7 @@ def _fetch(watcher: Watcher, original: Any, self: Any, index: Any) -> Any:
 
 
 def _read(watcher: Watcher, original: Any, self: Any, *args: Any) -> Any:
-    if watcher.busy or not user_code.is_users(sys._getframe(CALLER).f_code.co_filename):
+    if watcher.busy or not user_code.is_own(sys._getframe(CALLER)):
         return original(self, *args)
     started = clock()
     value = original(self, *args)

@@ -17,6 +17,7 @@ from vitruvius.doctor import user_code
 from vitruvius.doctor.rows import hash_rows
 
 MOST_TIMES, MOST_ROWS = 400, 4096
+LONGEST = 0.01  # seconds: a batch that is there sooner is never late
 
 
 @dataclass(slots=True)
@@ -109,6 +110,7 @@ class Loaders:
                 loader=used.key,
                 epochs=used.epochs,
                 batches=len(used.waits),
+                late=sum(w > max(LONGEST, c) for w, c in zip(used.waits, used.computes, strict=True)),
                 waited=median(used.waits) if used.waits else 0.0,
                 computed=median(used.computes) if used.computes else 0.0,
                 trained=used.trained,

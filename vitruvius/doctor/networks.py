@@ -14,6 +14,7 @@ from torch.nn.parameter import is_lazy
 
 from vitruvius.checks import Example, Parameter
 from vitruvius.doctor import user_code
+from vitruvius.doctor.tensor_facts import type_name
 
 HELD_BYTES = 32_000_000  # weights that are held beside the largest network
 
@@ -49,6 +50,7 @@ class Networks:
         self.owners: dict[int, int] = {}  # the network that held a parameter when it ran for the first time
         self.called: set[int] = set()  # keys of the modules that were called
         self.paths: dict[int, str] = {}
+        self.dtypes: dict[int, str] = {}
         self.unreadable: Exception | None = None  # why the values of some parameter are unknown
 
     def add(self, model: nn.Module) -> int:
@@ -66,6 +68,12 @@ class Networks:
                 self.tensors_held.pop(key, None)
         self._hold(network, model)
         return network
+
+    def dtype(self, network: int, model: nn.Module, again: bool) -> str:
+        """The type of the first parameter, as it is or as it was when it was looked at last."""
+        if again or network not in self.dtypes:
+            self.dtypes[network] = type_name(next(model.parameters(), None))
+        return self.dtypes[network]
 
     def _hold(self, network: int, model: nn.Module) -> None:
         """Hold a network, and let go of those between the first and this one while they are too large."""

@@ -34,6 +34,10 @@ class OptimiserState:
     """The gradients of the sampled parameters before the backward pass."""
     norm: float = 0.0  # norm of one gradient after the last backward pass
     copies: list[Tensor] = field(default_factory=list)  # the sampled parameters before the step
+    ids: list[int] = field(default_factory=list)  # of all parameters, for which `places` holds
+    places: list[int] = field(default_factory=list)  # of the sampled parameters among them
+    held: list[tuple[int, ...]] = field(default_factory=list)
+    """Whether a group decays, and the ids of its parameters: what `last_keys` were found for."""
     last_keys: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())  # of the decayed and of all parameters
 
     @property
@@ -49,15 +53,19 @@ class OptimiserState:
     def sampled(self) -> list[Tensor]:
         """A few parameters, matrices if there are any."""
         known = self.parameters()
-        matrices = [parameter for parameter in known if parameter.dim() >= 2] or known
-        return matrices[:: max(1, len(matrices) // SAMPLED)]
+        ids = list(map(id, known))
+        if ids != self.ids:
+            matrices = [place for place, parameter in enumerate(known) if parameter.dim() >= 2]
+            places = matrices or list(range(len(known)))
+            self.ids, self.places = ids, places[:: max(1, len(places) // SAMPLED)]
+        return [known[place] for place in self.places]
 
     def before_backward(self) -> None:
         """Gradients that the last step used and that were not zeroed since become stale."""
         if self.used:
             for parameter in self.parameters():
                 version, gradient = self.used.get(id(parameter)), parameter.grad
-                if version and gradient is not None and _is(gradient, version) and bool(gradient.any()):
+                if version and gradient is not None and _is(gradient, version) and not _is_zero(gradient):
                     self.stale.add(id(parameter))
             self.used = {}
         self.versions = [_version(parameter.grad) for parameter in self.sampled()]
@@ -74,7 +82,7 @@ class OptimiserState:
 
     def is_cleared(self) -> bool:
         """Whether all gradients are None or zero."""
-        return all(p.grad is None or not bool(p.grad.any()) for p in self.sampled())
+        return all(p.grad is None or _is_zero(p.grad) for p in self.sampled())
 
     def has_nothing_new(self, cleared: bool) -> bool:
         """Whether there is no gradient that an earlier step has not used."""
@@ -86,6 +94,8 @@ class OptimiserState:
 
     def count_stale(self) -> int:
         """How many parameters are about to be moved by a gradient that was used before."""
+        if not self.stale:
+            return 0
         return sum(id(p) in self.stale and p.grad is not None for p in self.parameters())
 
     def count_used(self, other: "OptimiserState") -> int:
@@ -122,10 +132,12 @@ class OptimiserState:
     def facts(self) -> dict[str, Any]:
         """The facts of an `OptimiserEvent`."""
         groups = self.groups
-        decayed = [p for group in groups if group.get("weight_decay", 0) for p in group["params"]]
         # One tuple for all events while it is the same: a long training has many steps.
-        keys = tuple(map(self.key_of, decayed)), tuple(map(self.key_of, self.parameters()))
-        self.last_keys = self.last_keys if keys == self.last_keys else keys
+        held = [(bool(group.get("weight_decay", 0)), *map(id, group["params"])) for group in groups]
+        if held != self.held:
+            decayed = [p for group in groups if group.get("weight_decay", 0) for p in group["params"]]
+            self.held = held
+            self.last_keys = tuple(map(self.key_of, decayed)), tuple(map(self.key_of, self.parameters()))
         return {
             "optimiser": self.key,
             "name": type(self.reference()).__name__,
@@ -143,9 +155,29 @@ def _added_decay(group: dict[str, Any]) -> float:
     return 0.0 if apart else float(group.get("weight_decay", 0.0))
 
 
+def _is_zero(gradient: Tensor) -> bool:
+    """Whether all numbers are zero; the first few of a gradient tell mostly that they are not."""
+    has_rows = gradient.layout is torch.strided and gradient.dim() > 1 and len(gradient) > 0
+    return not (has_rows and bool(gradient[0].any())) and not bool(gradient.any())
+
+
 def _version(gradient: Tensor | None) -> Version:
     return (None, 0) if gradient is None else (weakref.ref(gradient), gradient._version)
 
 
 def _is(gradient: Tensor, seen: Version) -> bool:
     return seen[0] is not None and seen[0]() is gradient and gradient._version == seen[1]
+
+
+def scheduler_facts(scheduler: Any, state: OptimiserState | None) -> dict[str, Any]:
+    """The facts of a `SchedulerStep`: the learning rate that it has set, and its length."""
+    groups = getattr(getattr(scheduler, "optimizer", None), "param_groups", [])
+    length = [getattr(scheduler, name, None) for name in ("total_steps", "T_max", "total_iters")]
+    return {
+        "optimiser": state.key if state else 0,
+        "lr": max((float(group["lr"]) for group in groups), default=0.0),
+        "optimiser_steps": state.steps if state else None,
+        "name": type(scheduler).__name__,
+        "length": next((int(number) for number in length if number), None),
+        "initial": max((float(group.get("initial_lr", 0.0)) for group in groups), default=0.0),
+    }

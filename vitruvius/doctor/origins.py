@@ -28,6 +28,7 @@ class Origin:
     operation: str
     where: str
     module: weakref.ref[nn.Module] | None = None
+    is_users: bool = False  # the user's own code called the operation, not a library
     constant: float | None = None  # the number without a gradient that was added, if one was
 
 

@@ -1,9 +1,12 @@
 """Targets of sequences of whole numbers: their shift, and the padding at their ends. B rows, T places."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
+
+from vitruvius.doctor.passes import Compared, LastForward
 
 SHORTEST, MOST_SHIFT = 5, 2
 
@@ -62,3 +65,24 @@ def padding(target_BT: Tensor, ignored: int) -> Padding | None:
     rises, falls = y[:, 1:] >= y[:, :-1], y[:, 1:] <= y[:, :-1]
     is_sorted = bool((rises.all(1) | falls.all(1)).all())
     return Padding(value, float(ends.float().mean()), is_sorted)
+
+
+def facts(compared: Compared, last: LastForward, masks: list[Tensor]) -> dict[str, Any] | None:
+    """How far targets are shifted against the inputs, and whether padding is among them; None if neither."""
+    known = dict.fromkeys((last.x, *last.args))
+    inputs = [x for x in known if isinstance(x, Tensor)]
+    y = grid(compared.target, inputs)
+    if y is None or not last.grad or compared.name not in ("cross_entropy", "nll_loss"):
+        return None
+    filled = padding(y, compared.ignored) if compared.counts else None
+    if filled is None and compared.counts:  # time may come first
+        filled = padding(y.T, compared.ignored)
+    found: dict[str, Any] = {"shift": shift(y, inputs)}
+    if filled is not None:
+        layers = last.model.modules() if last.model is not None else ()
+        fills = [layer.padding_idx for layer in layers if isinstance(layer, nn.Embedding)]
+        hidden = [(mask, x) for mask in masks for x in inputs if x.shape == mask.shape]
+        told = any(torch.equal(mask, x == filled.value) for mask, x in hidden)
+        found |= {"padding": filled.value, "padded": filled.fraction, "is_sorted": filled.is_sorted}
+        found["declared"] = filled.value in fills or told
+    return None if filled is None and found["shift"] is None else found

@@ -12,7 +12,8 @@ import torch
 
 PACKAGE = str(Path(__file__).parent.parent)
 STANDARD, INSTALLED = sysconfig.get_path("stdlib"), sysconfig.get_path("purelib")
-LIBRARIES = (PACKAGE, str(Path(torch.__file__).parent), STANDARD, INSTALLED)
+TORCH = str(Path(torch.__file__).parent)
+LIBRARIES = (PACKAGE, TORCH, STANDARD, INSTALLED)
 
 FRAMEWORKS = {
     *("lightning", "pytorch_lightning", "lightning_fabric", "transformers", "accelerate", "trl", "ignite"),
@@ -50,6 +51,13 @@ def is_users(file: str) -> bool:
 def is_plain(frame: FrameType) -> bool:
     """Whether a frame runs the user's own code, not that of a framework."""
     return is_users(frame.f_code.co_filename) and not _is_frameworks(frame)
+
+
+def is_own(frame: FrameType | None) -> bool:
+    """Whether the code that called torch is the user's, neither a library's nor this package's."""
+    while frame is not None and frame.f_code.co_filename.startswith(TORCH):
+        frame = frame.f_back
+    return frame is not None and is_plain(frame) and not frame.f_code.co_filename.startswith(PACKAGE)
 
 
 def user_frame() -> FrameType | None:

@@ -5,16 +5,12 @@ import time
 import weakref
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
+from types import CodeType
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.batchnorm import _BatchNorm
-from torch.nn.modules.dropout import _DropoutNd
-from torch.nn.modules.loss import _Loss
 from torch.optim import Optimizer
 
 from vitruvius import checks
@@ -26,18 +22,27 @@ from vitruvius.doctor.hazards import Hazard, Hazards, Source
 from vitruvius.doctor.loading import Loaders
 from vitruvius.doctor.masks import hides_tokens, is_emptied
 from vitruvius.doctor.networks import Networks
-from vitruvius.doctor.optimiser_state import OptimiserState
-from vitruvius.doctor.rows import Rows, hash_rows, shifted_axis
+from vitruvius.doctor.optimiser_state import OptimiserState, scheduler_facts
+from vitruvius.doctor.passes import MODAL, Compared, LastForward, RunningModules
+from vitruvius.doctor.rows import Rows, shifted_axis
 from vitruvius.doctor.scaling import Scaling
+from vitruvius.doctor.tensor_facts import (
+    NORMS,
+    WEIGHTED,
+    batch_size,
+    detached,
+    first_values,
+    is_network,
+    label_range,
+    one_number,
+    row_hashes,
+    row_sums,
+    statistics,
+    type_name,
+)
 from vitruvius.doctor.twins import Twins
 
 MOST_EVENTS = 400_000
-WEIGHTED = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.RNNBase)
-NORMS = (_BatchNorm, nn.LayerNorm)
-MODAL = (_DropoutNd, _BatchNorm, nn.RNNBase, nn.MultiheadAttention)
-"""Layers that may act differently in training and in eval mode."""
-
-
 UNKNOWN: Any = object()
 """A fact that could not be found out."""
 
@@ -46,46 +51,28 @@ class Enough(BaseException):
     """The wanted number of optimiser steps was watched; no `except Exception` in the user's code stops it."""
 
 
-@dataclass(slots=True)
-class LastForward:
-    """The network that ran last and what it was given."""
+class Looking:
+    """A block in which the watcher computes; a class, since a generator would cost more than most blocks."""
 
-    model: nn.Module | None = None
-    args: tuple[Any, ...] = ()
-    x: Tensor | None = None
-    rows: list[int] = field(default_factory=list)
-    batch: int = 0
-    grad: bool = False
-    network: int = 0  # its key, 0 if none has run
-    is_derived: bool = False  # its input requires a gradient, as the fakes of a GAN do
-    target: Tensor | None = None  # the first labels that its output was compared with
+    __slots__ = ("had_grad", "started", "was_busy", "watcher")
 
+    def __init__(self, watcher: "Watcher") -> None:
+        self.watcher = watcher
 
-@dataclass(slots=True)
-class RunningModules:
-    """What the modules of the forward pass that is running have shown so far."""
+    def __enter__(self) -> None:
+        watcher = self.watcher
+        self.started, self.was_busy, self.had_grad = (
+            time.perf_counter(),
+            watcher.busy,
+            torch.is_grad_enabled(),
+        )
+        watcher.busy = True
+        torch._C._set_grad_enabled(False)
 
-    inside_network: bool = False  # the outermost module is a network, not only a loss
-    training: nn.Module | None = None  # the first modal layer in training mode
-    eval: nn.Module | None = None  # the first modal layer in eval mode
-    batch_norm: nn.Module | None = None  # the first BatchNorm in training mode
-    first_input: Any = None  # as in `Forward`, or UNKNOWN
-    frozen_norm: nn.Module | None = None  # the first BatchNorm in training mode with frozen weights
-    compared: list["Compared"] = field(default_factory=list)
-    """Losses computed inside the pass: they wait for the inputs, which are known at its end."""
-    masks: list[tuple[str, str, weakref.ref[nn.Module] | None, Tensor]] = field(default_factory=list)
-    """Masks (B, T) of attention, True where hidden, which wait for the tokens: argument, line, module."""
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """Targets that a loss function was given."""
-
-    name: str
-    target: Tensor
-    where: str
-    ignored: int  # the label that does not count
-    counts: bool  # the mean over all targets is taken, none is weighted or masked
+    def __exit__(self, *failure: object) -> None:
+        torch._C._set_grad_enabled(self.had_grad)
+        self.watcher.busy = self.was_busy
+        self.watcher.spent += time.perf_counter() - self.started
 
 
 class Watcher:
@@ -105,7 +92,11 @@ class Watcher:
         self.stack: list[nn.Module] = []  # modules that are running inside one another
         self.optimisers = 0  # how many were built
         self.backwards = 0  # backward passes so far
+        self.sampling = True  # costly facts are computed now; set by `_sample`
+        self.passed: set[tuple[str, int, bool]] = set()  # lines of passes since the last backward pass
+        self.is_skipped = False  # the last pass was not looked at, so neither are its labels
         self.busy = False  # the watcher itself is computing: hooks stay silent
+        self.quiet = False  # a step of torch's own optimisers is computing, of which no call matters
         self.running, self.last = RunningModules(), LastForward()
         self.pending: dict[str, Any] = {}  # the facts of the step that is being made
         self.graphs_read: Counter[str] = Counter()
@@ -116,6 +107,8 @@ class Watcher:
         self.scores: tuple[int, ...] = ()  # shape of the predictions that the last criterion was given
         self.changes: deque[tuple[str, str, tuple[int, ...], int]] = deque(maxlen=64)
         """Changes in place: line, operation, shape, and version of the tensor afterwards."""
+        self.predicting: set[tuple[CodeType, int]] = set()  # lines that look for the largest number
+        self.known_networks: set[int] = set()
         self.known_masks: set[tuple[Any, ...]] = set()
         self.comparable = True
         """Rows are points with one class each, so that nearest neighbours can be compared."""
@@ -123,23 +116,15 @@ class Watcher:
         self.after_last_step: dict[int, list[float]] = {}
         """The first values of one parameter of each optimiser, after its last step."""
 
-    @property
-    def sampling(self) -> bool:
-        """Whether costly facts are computed now: at the first steps, then ever more rarely."""
+    def _sample(self) -> None:
+        """Decide whether costly facts are computed now: at the first steps, then ever more rarely."""
         # Without an optimiser, weights are updated by hand after each backward pass.
         step = max(self.trace.steps, self.backwards // 64 if self.optimisers else self.backwards)
-        return step < 3 or (step % 20 == 0 if step < 200 else step % 100 == 0)
+        self.sampling = step < 3 or (step % 20 == 0 if step < 200 else step % 100 == 0)
 
-    @contextmanager
-    def looking(self) -> Iterator[None]:
+    def looking(self) -> Looking:
         """Count the block's time as the watcher's; record no gradients, watch no calls."""
-        started, was_busy, self.busy = time.perf_counter(), self.busy, True
-        try:
-            with torch.no_grad():
-                yield
-        finally:
-            self.busy = was_busy
-            self.spent += time.perf_counter() - started
+        return Looking(self)
 
     def now(self, where: str = "") -> dict[str, Any]:
         """The facts of every event: step and line of the user's code."""
@@ -167,7 +152,7 @@ class Watcher:
     def enters(self, module: nn.Module) -> None:
         """A module is about to run."""
         if not self.stack:
-            self.running = RunningModules(_is_network(module))
+            self.running = RunningModules(self.is_network(module))
         self.stack.append(module)
 
     def fails(self, module: nn.Module) -> None:
@@ -180,50 +165,44 @@ class Watcher:
         """A module has run."""
         self.fails(module)
         if isinstance(module, MODAL):
-            self._note_mode(module)
+            self.running.note_mode(module)
         if self.sampling:
             self.networks.called.add(self.networks.keys.of(module))
             first = self.running.first_input is None and isinstance(module, WEIGHTED + NORMS)
             if first and torch.is_grad_enabled():
                 with self.looking():
-                    find = partial(_statistics, module, args)
+                    find = partial(statistics, module, args)
                     self.running.first_input = self.find_out("Forward.first_input", find)
         if self.stack:
             return
         grad, compared = torch.is_grad_enabled(), self.running.compared
         with self.looking():
-            if _is_network(module):
+            is_network = self.running.inside_network or self.is_network(module)
+            if is_network and not self._skips(module, grad):
                 self._network_ran(module, args, kwargs, grad)
             for found in compared:
                 self._pair(found)
         self.running.compared = []
 
-    def _note_mode(self, module: nn.Module) -> None:
-        if isinstance(module, _DropoutNd) and module.p == 0:
-            return
-        if isinstance(module, nn.RNNBase | nn.MultiheadAttention) and module.dropout == 0:
-            return
-        if isinstance(module, _BatchNorm) and not module.track_running_stats:
-            return
-        running = self.running
-        if module.training:
-            frozen = (
-                isinstance(module, _BatchNorm)
-                and module.weight is not None
-                and not module.weight.requires_grad
-            )
-            if frozen and torch.is_grad_enabled():
-                running.frozen_norm = running.frozen_norm or module
-            running.training = running.training or module
-            running.batch_norm = running.batch_norm or (module if isinstance(module, _BatchNorm) else None)
-        else:
-            running.eval = running.eval or module
+    def _skips(self, module: nn.Module, grad: bool) -> bool:
+        """Whether a pass is like one that was looked at: in training, again before the backward pass."""
+        key = (user_code.where(), self.networks.keys.of(module), module.training)
+        self.is_skipped = grad and not self.sampling and key in self.passed and key in self.graphs.used
+        self.passed.add(key)
+        return self.is_skipped
+
+    def is_network(self, module: nn.Module) -> bool:
+        """Whether a module has parameters and is no loss."""
+        key = self.networks.keys.of(module)
+        if key not in self.known_networks and is_network(module):
+            self.known_networks.add(key)
+        return key in self.known_networks
 
     def _network_ran(self, model: nn.Module, args: Any, kwargs: Any, grad: bool) -> None:
         last, self.last = self.last, LastForward()  # if this fails, nothing is paired with an earlier pass
         network = self.networks.add(model)
         x = first_tensor((args, kwargs.get(input_name(kwargs)), kwargs))
-        hashes = self.find_out("Forward.batch", partial(_hashes, x))
+        hashes = self.find_out("Forward.batch", partial(row_hashes, x))
         is_known = hashes is not UNKNOWN
         # Folds and ensembles share rows, but each network has its own training rows.
         rows = [hash((network, row)) for row in hashes] if is_known else []
@@ -234,6 +213,7 @@ class Watcher:
         elif grad and example is not None and batch != last.batch:
             example.batches = min(example.batches + 1, 9)
         running, path = self.running, self.networks.path
+        where = user_code.where()
         recomputes = bool(running.training) and not grad and user_code.is_called_by("swa_utils")
         trained = 0 if x is None or not is_known else self.rows.count_trained(rows, x)
         facts = {"batch": batch, "rows": len(rows), "trained_rows": trained}
@@ -243,14 +223,15 @@ class Watcher:
                 self.trace.unknown[f"Forward.{fact}"] = self.trace.unknown["Forward.batch"]
         self.note_known(
             checks.Forward,
-            **self.now(),
+            step=self.trace.steps,
+            where=where,
             **facts,
             network=network,
             name=type(model).__name__,
             function=user_code.function_name(),
             training=model.training,
             grad=grad,
-            size=self.find_out("Forward.size", partial(_size, x)),
+            size=self.find_out("Forward.size", partial(batch_size, x)),
             epoch=self.loaders.epoch,
             single_input=len(args) + len(kwargs) == 1,
             training_module=path(running.training),
@@ -259,28 +240,30 @@ class Watcher:
             updates_statistics=recomputes,
             first_input=None if x is not None and x.requires_grad else running.first_input,
             frozen_norm=path(running.frozen_norm),
-            dtypes=(_type_of(x), _type_of(next(model.parameters(), None))),
+            dtypes=(type_name(x), self.networks.dtype(network, model, self.sampling)),
         )
-        self._look_at_inputs(network, x if len(args) + len(kwargs) == 1 else None, grad)
+        self._look_at_inputs(network, x if len(args) + len(kwargs) == 1 else None, grad, where)
         self.half = self.half or (x is not None and x.dtype == torch.float16)
         if running.masks:
             self.find_out("Mask", partial(self._judge_masks, (*args, *kwargs.values())))
         derived = x is not None and x.requires_grad
         # Detached: what a network was given must not keep the graph of an earlier one alive.
         x = None if x is None else x.detach()
-        self.last = LastForward(model, tuple(map(_detached, args)), x, rows, batch, grad, network, derived)
+        self.last = LastForward(model, tuple(map(detached, args)), x, rows, batch, grad, network, derived)
 
-    def _look_at_inputs(self, network: int, x: Tensor | None, grad: bool) -> None:
-        where, step, look = user_code.where(), self.trace.steps, self.sampling
+    def _look_at_inputs(self, network: int, x: Tensor | None, grad: bool, where: str) -> None:
+        step, look = self.trace.steps, self.sampling
         ran = partial(self.evaluations.network_ran, network, where, x, grad, step, look)
         self.find_out("EvaluationInputs", ran)
         self.find_out("LoaderUsed", partial(self.loaders.network_ran, grad))
 
     def network_returned(self, model: nn.Module, given: Any, output: Any) -> None:
         """A network has returned: look after the graph of its output."""
-        if is_recorded() and _is_network(model):
+        if is_recorded() and self.is_network(model):
+            key = (user_code.where(), self.networks.keys.of(model), model.training)
+            if key in self.graphs.used and not self.sampling:
+                return  # a line that trains, looked at before
             with self.looking():
-                key = (user_code.where(), self.networks.keys.of(model), model.training)
                 self.graphs.network_ran(key, given, output, self.trace.steps, self.backwards)
 
     def path_of(self, module: "weakref.ref[nn.Module] | None") -> str:
@@ -321,6 +304,9 @@ class Watcher:
         """A loss function of torch.nn.functional returned a value."""
         given = given or {}
         self.scores = tuple(scores.shape)
+        if self.is_skipped and not self.sampling:
+            self.criterion_value = None
+            return
         self.half = self.half or scores.dtype == torch.float16
         inside = bool(self.stack) and self.running.inside_network
         grad = torch.is_grad_enabled() if inside else self.last.grad
@@ -328,14 +314,14 @@ class Watcher:
             classifies = name in ("cross_entropy", "nll_loss")
             sums: Any = None
             if self.sampling and scores.dim() >= 2 and classifies:
-                sums = self.find_out("Criterion.probabilities", partial(_row_sums, scores))
+                sums = self.find_out("Criterion.probabilities", partial(row_sums, scores))
                 if sums is UNKNOWN:
                     why = self.trace.unknown["Criterion.probabilities"]
                     self.trace.unknown.setdefault("Criterion.log_probabilities", why)
             ones, logarithms = (sums, sums) if sums is UNKNOWN else sums or (None, None)
             is_tensor, ignored = isinstance(target, Tensor), int(given.get("ignore_index", -100))
             details = None
-            number = self.find_out("Criterion.value", partial(_number, value))
+            number = self.find_out("Criterion.value", partial(one_number, value))
             if classifies and is_tensor and isinstance(number, float) and math.isnan(number):
                 self._note_nothing_counted(name, target, value, ignored)
             if self.sampling:
@@ -350,7 +336,7 @@ class Watcher:
                 scores=tuple(scores.shape),
                 classes=scores.shape[1] if scores.dim() >= 2 else 1,
                 target=tuple(target.shape) if is_tensor else None,
-                labels=self.find_out("Criterion.labels", partial(_labels, name, target)),
+                labels=self.find_out("Criterion.labels", partial(label_range, name, target)),
                 value=number,
                 probabilities=ones,
                 log_probabilities=logarithms,
@@ -372,66 +358,10 @@ class Watcher:
             hazard = Hazard(f"{name} of ignored targets", user_code.where(), None, (), value.detach())
             self.hazards.found.append(Source(hazard, target.numel(), f"of {target.numel()} targets ignored"))
 
-    def criterion_failed(
-        self, name: str, error: Exception, scores: Any, target: Any, *args: Any, **kw: Any
-    ) -> None:
-        """A loss function has raised an error."""
-        if not isinstance(scores, Tensor) or not isinstance(target, Tensor):
-            return
-        with self.looking():
-            labels = (float(target.min()), float(target.max())) if target.numel() else None
-            whole = not target.is_floating_point() or bool((target == target.round()).all())
-            facts: dict[str, Any] = {
-                "name": name,
-                "error": str(error).partition("\n")[0],
-                "labels": labels,
-                "whole": whole,
-            }
-            shapes: dict[str, Any] = {"scores": tuple(scores.shape), "target": tuple(target.shape)}
-            self.note(checks.CriterionFailed(**self.now(), **facts, **shapes))
-
-    def backward_failed(self, error: Exception) -> None:
-        """A backward pass has raised an error: find the change in place that it complains of."""
-        text = str(error)
-        if "modified by an inplace operation" not in text:
-            return
-        fits = [change for change in self.changes if f"{list(change[2])}]" in text]
-        versions = [change for change in fits if f"is at version {change[3]};" in text]
-        where, operation, _, _ = next(reversed(versions or fits), ("", "", (), 0))
-        error_text = text.partition(". Hint")[0]
-        self.note(checks.InplaceChange(**self.now(where), operation=operation, error=error_text))
-
-    def batch_norm_failed(self, module: nn.Module, args: Any) -> None:
-        """A BatchNorm has raised an error: it may have got one value per channel."""
-        x = first_tensor(args)
-        if not isinstance(module, _BatchNorm) or not module.training or x is None or x.dim() < 2:
-            return
-        if x.numel() == x.shape[1]:
-            path = self.path_of(weakref.ref(module))
-            self.note(checks.BatchNormFailed(**self.now(), module=path, shape=tuple(x.shape)))
-
     def _judge_targets(self, compared: Compared) -> None:
-        """Note how far targets are shifted against the inputs, and whether padding is among them."""
-        known = dict.fromkeys((self.last.x, *self.last.args))
-        inputs = [x for x in known if isinstance(x, Tensor)]
-        y = targets.grid(compared.target, inputs)
-        if y is None or not self.last.grad or compared.name not in ("cross_entropy", "nll_loss"):
-            return
-        padding = targets.padding(y, compared.ignored) if compared.counts else None
-        if padding is None and compared.counts:  # time may come first
-            padding = targets.padding(y.T, compared.ignored)
-        shift = targets.shift(y, inputs)
-        if padding is None and shift is None:
-            return
-        facts: dict[str, Any] = {}
-        if padding is not None:
-            layers = self.last.model.modules() if self.last.model is not None else ()
-            fills = [layer.padding_idx for layer in layers if isinstance(layer, nn.Embedding)]
-            facts = {"padding": padding.value, "padded": padding.fraction, "is_sorted": padding.is_sorted}
-            hidden = [(mask, x) for *_, mask in self.running.masks for x in inputs if x.shape == mask.shape]
-            told = any(torch.equal(mask, x == padding.value) for mask, x in hidden)
-            facts["declared"] = padding.value in fills or told
-        self.note(checks.Targets(**self.now(compared.where), shift=shift, **facts))
+        facts = targets.facts(compared, self.last, [mask for *_, mask in self.running.masks])
+        if facts is not None:
+            self.note(checks.Targets(**self.now(compared.where), **facts))
 
     def _pair(self, compared: Compared) -> None:
         """Pair labels with the inputs of the forward pass whose output they were compared with."""
@@ -461,7 +391,7 @@ class Watcher:
         if x is None or not fits or not self.last.grad or self.last.is_derived:
             return
         # Sorted labels number the rows (contrastive losses) or the classes of an episode.
-        if len(torch.unique(target)) > 2 and bool((target[1:] >= target[:-1]).all()):
+        if bool((target[1:] >= target[:-1]).all()) and len(torch.unique(target)) > 2:
             return
         is_first = self.last.target is None
         earlier = self.last.target = target if self.last.target is None else self.last.target
@@ -482,7 +412,9 @@ class Watcher:
                 state.passes += 1
                 state.before_backward()
             self.backwards += 1
-            value = self.find_out("Backward.value", partial(_number, loss))
+            self.passed.clear()
+            self._sample()
+            value = self.find_out("Backward.value", partial(one_number, loss))
             if isinstance(value, float) and not math.isfinite(value):
                 value = None
                 if not self.has_non_finite:
@@ -515,13 +447,6 @@ class Watcher:
         for event in (kept, self.graphs.reaches_back(loss, self.trace.steps)):
             if event is not None:
                 self.note(event)
-
-    def note_carried_state(self, error: Exception) -> None:
-        """A backward pass has raised an error: note a state that the network keeps with its graph."""
-        with self.looking():
-            facts = self.graphs.backward_failed(error, self.last.model, self.last.network)
-            if facts is not None:
-                self.note(checks.StateCarried(step=self.trace.steps, **facts))
 
     def _read_graph(self, loss: Tensor, where: str) -> checks.GraphFacts | None:
         if not self.sampling and self.graphs_read[where] >= 3:
@@ -579,6 +504,7 @@ class Watcher:
         """An optimiser was built: a new training begins, without the rows and labels of an earlier one."""
         with self.looking():
             self.optimisers += 1
+            self._sample()
             key_of, key = self.networks.keys.of, self.optimisers
             state = self.states[optimiser] = OptimiserState(weakref.ref(optimiser), key, key_of)
             for parameter in state.parameters():
@@ -587,7 +513,7 @@ class Watcher:
         self.rows.trained.clear()
         self.rows.labels.clear()
         first = state.parameters()[:1]
-        if any(self.after_last_step.get(key_of(p)) not in (None, _first_values(p)) for p in first):
+        if any(self.after_last_step.get(key_of(p)) not in (None, first_values(p)) for p in first):
             self.note(checks.Restarted(**self.now(), optimiser=key))
 
     def zero_grad(self, owner: Optimizer | nn.Module) -> None:
@@ -640,7 +566,7 @@ class Watcher:
         with self.looking():
             state = self.states[optimiser]
             for parameter in state.parameters()[:1]:
-                self.after_last_step[self.networks.keys.of(parameter)] = _first_values(parameter)
+                self.after_last_step[self.networks.keys.of(parameter)] = first_values(parameter)
             ratios = state.update_ratios() if state.copies else None
             state.after_step()
             self.find_out("Twin", partial(self.twins.after_step, state.key, self.trace.steps, self.sampling))
@@ -656,6 +582,7 @@ class Watcher:
     def count_step(self) -> None:
         """A step has been made, whether it could be watched or not."""
         self.trace.steps += 1
+        self._sample()
         if self.limit is not None and self.trace.steps >= self.limit:
             self.trace.ended = False
             raise Enough
@@ -675,22 +602,8 @@ class Watcher:
         with self.looking():
             optimiser = getattr(scheduler, "optimizer", None)
             state = self.states.get(optimiser) if isinstance(optimiser, Optimizer) else None
-            rates = [float(group["lr"]) for group in optimiser.param_groups] if optimiser else []
-            key, steps = (state.key, state.steps) if state else (0, None)
-            lr = max(rates, default=0.0)
-            groups = optimiser.param_groups if optimiser else []
-            length = [getattr(scheduler, name, None) for name in ("total_steps", "T_max", "total_iters")]
-            event = checks.SchedulerStep(
-                **self.now(),
-                optimiser=key,
-                lr=lr,
-                optimiser_steps=steps,
-                name=type(scheduler).__name__,
-                built=self.schedules.get(scheduler, ""),
-                length=next((int(number) for number in length if number), None),
-                initial=max((float(group.get("initial_lr", 0.0)) for group in groups), default=0.0),
-            )
-            self.note(event)
+            built = self.schedules.get(scheduler, "")
+            self.note(checks.SchedulerStep(**self.now(), **scheduler_facts(scheduler, state), built=built))
 
     def finish(self) -> Trace:
         """The trace, with everything that is known only at the end."""
@@ -727,59 +640,3 @@ class Watcher:
         for where, (count, steps, _, seconds, device) in self.numbers.items():
             facts = {"count": count, "steps": steps, "seconds": seconds, "device": device}
             yield checks.NumbersRead(step=self.trace.steps, where=where, **facts)
-
-
-def _is_network(module: nn.Module) -> bool:
-    return not isinstance(module, _Loss) and next(module.parameters(), None) is not None
-
-
-def _hashes(x: Tensor | None) -> list[int]:
-    return hash_rows(x) if x is not None and x.dim() and len(x) else []
-
-
-def _size(x: Tensor | None) -> int:
-    return len(x) if x is not None and x.dim() > x.is_floating_point() else 0
-
-
-def _number(value: Tensor) -> float | None:
-    return float(value) if value.numel() == 1 else None
-
-
-def _labels(name: str, target: Any) -> tuple[float, float, int] | None:
-    """Smallest and largest label and their number."""
-    if not isinstance(target, Tensor) or not target.numel():
-        return None
-    if name.startswith("binary_cross_entropy"):
-        return float(target.min()), float(target.max()), target.numel()
-    if name in ("cross_entropy", "nll_loss") and not target.is_floating_point():
-        return int(target.min()), int(target.max()), target.numel()
-    return None
-
-
-def _type_of(tensor: Tensor | None) -> str:
-    return "" if tensor is None else str(tensor.dtype).removeprefix("torch.")
-
-
-def _detached(value: Any) -> Any:
-    return value.detach() if isinstance(value, Tensor) else value
-
-
-def _first_values(tensor: Tensor) -> list[float]:
-    return tensor.detach().flatten()[:4].tolist()
-
-
-def _row_sums(scores: Tensor) -> tuple[bool, bool] | None:
-    """Whether all rows of the scores are distributions, and whether all are logarithms of distributions."""
-    scores = scores.detach().float()
-    if bool(scores.isnan().any()):
-        return None
-    ones = bool(((scores.sum(1) - 1).abs() < 1e-3).all()) and bool((scores >= 0).all())
-    return ones, bool(((scores.exp().sum(1) - 1).abs() < 1e-3).all())
-
-
-def _statistics(module: nn.Module, args: Any) -> tuple[float, float, float] | None:
-    """Mean, standard deviation and largest magnitude of the input of the first layer with weights."""
-    x = first_tensor(args)
-    if not isinstance(module, WEIGHTED) or x is None or not x.is_floating_point() or x.numel() < 2:
-        return (0.0, 1.0, 1.0)  # a normalisation comes first
-    return float(x.mean()), float(x.std()), float(x.abs().max())

@@ -1,0 +1,87 @@
+"""A finding: the bug, its line in the source, the evidence, and the change that mends it."""
+
+import linecache
+from collections.abc import Iterable
+from pathlib import Path
+from textwrap import fill
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from vitruvius.core import records
+from vitruvius.core.blocks import Block, Text
+from vitruvius.core.patch import Patch
+
+
+class Finding(records.Record):
+    """A bug: what is wrong, in which line, by which numbers, and the change that mends it."""
+
+    bug: str = ""  # the check that found it; `findings` fills it in
+    severity: Literal["error", "warning", "info"] = "warning"
+    confidence: Literal["exact", "heuristic"] = "heuristic"
+    where: str
+    module: str | None = None  # the guilty module by its dotted name within the network, where one is known
+    evidence: str
+    why: str
+    fix: str
+    patch: Patch | None = None
+    """The edit of the source that mends it, where the source itself shows which: `doctor fix` applies it."""
+    also: Annotated[tuple[str, ...], Field(exclude=True)] = ()
+    """Other lines that take part; an allowance on any of them counts."""
+    explains: Annotated[tuple[str, ...], Field(exclude=True)] = ()
+    """Bugs that are only consequences of this one."""
+
+    def source(self) -> str:
+        """The guilty line of the source file between its neighbours, with a marker; empty if unknown."""
+        return quoted(self.where)
+
+    def change(self) -> str:
+        """The guilty line with the lines that go and come in its patch; without a patch the line alone."""
+        if self.patch is None:
+            return quoted(self.where, around=0)
+        file, _, number = self.where.rpartition(":")
+        rows = self.patch.rows()
+        if self.patch.file == file and not any(line == int(number) for line, _, _ in rows):
+            here = (int(number), ">", linecache.getline(file, int(number)).rstrip())
+            later = [edit.line > int(number) for edit in self.patch.edits]
+            sizes = [len(edit.old) + len(edit.new) for edit in self.patch.edits]
+            rows.insert(sum(sizes[: later.index(True)] if any(later) else sizes), here)
+        return "\n".join(_row(mark, line, text) for line, mark, text in rows)
+
+    def view(self) -> Iterable[Block]:
+        line = f"{shown_place(self.where)}: " if self.where else ""
+        style = "note" if self.severity == "info" else self.severity
+        module = f" in module {self.module}" if self.module and self.module not in self.evidence else ""
+        yield Text(text=f"{line}{self.severity}: {self.bug} ({self.confidence}){module}", style=style)
+        if source := self.change():
+            yield Text(text=source, style="code")
+        yield Text(text=_folded(f"{self.evidence}. Why: {self.why}."))
+        if self.patch is None:  # otherwise the lines above say it
+            yield Text(text=_folded(f"Fix: {self.fix}."))
+
+
+def quoted(where: str, around: int = 1) -> str:
+    """A line of the source between so many neighbours, with a marker; empty if it is unknown."""
+    file, _, number = where.rpartition(":")
+    if not number.isdigit() or not linecache.getline(file, int(number)).strip():
+        return ""
+    lines = range(max(1, int(number) - around), int(number) + around + 1)
+    texts = [(line, linecache.getline(file, line).rstrip()) for line in lines]
+    return "\n".join(_row(">" * (line == int(number)), line, text) for line, text in texts if text)
+
+
+def _row(mark: str, line: int, text: str) -> str:
+    return f"  {mark or ' '} {line or '':>4} | {text}"
+
+
+def _folded(text: str) -> str:
+    """A sentence as indented lines that fit a terminal of 80 columns."""
+    return fill(text, 79, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+
+
+def shown_place(where: str) -> str:
+    """A `file:line` as a person in the working directory would write it."""
+    file, colon, line = where.rpartition(":")
+    path = Path(file)
+    inside = path.is_absolute() and path.is_relative_to(Path.cwd())
+    return f"{path.relative_to(Path.cwd())}{colon}{line}" if inside else where
