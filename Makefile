@@ -17,6 +17,7 @@ check: $(VENV)/checked
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/bandit --quiet --recursive vitruvius --configfile pyproject.toml
 	$(BIN)/python -m pytest -q tests/test_version.py
 
 slow: $(VENV)/slowed

@@ -1,6 +1,7 @@
 """The source has no pickle and no torch.load, and runs text as code in the stated places only."""
 
 import ast
+import re
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent / "vitruvius"
@@ -32,3 +33,18 @@ def test_nothing_in_the_package_runs_a_strangers_code() -> None:
 def test_planted_uses_are_found() -> None:
     source = "import pickle\nfrom dill import x\ntorch.load(p)\neval('1')\nnp.load(p, allow_pickle=False)"
     assert findings(source) == {"pickle", "dill", "torch.load", "eval", "allow_pickle"}
+
+
+def unexplained(source: str) -> list[str]:
+    """Return the exceptions from bandit's rules that name no rule, or give no reason."""
+    lines = [line.strip() for line in source.splitlines() if "# nosec" in line]
+    return [line for line in lines if not re.search(r"# nosec B\d{3} # \w+ \w+", line)]
+
+
+def test_each_exception_from_bandits_rules_names_its_rule_and_its_reason() -> None:
+    assert [line for path in PACKAGE.rglob("*.py") for line in unexplained(path.read_text())] == []
+
+
+def test_planted_exceptions_without_a_reason_are_found() -> None:
+    planted = ["a()  # nosec", "a()  # nosec B603", "a()  # nosec # it is fine"]
+    assert unexplained("\n".join([*planted, "a()  # nosec B603 # our own program"])) == planted

@@ -1,10 +1,16 @@
-"""Let 20 processes race for one run folder, new and resumed: exactly one of them gets it."""
+"""Let 20 processes race for one run folder, new and resumed: exactly one of them gets it.
 
+Then kill the workers of a ranking that is spread over processes: it ends with the scores of a serial one.
+"""
+
+import json
 import os
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +26,7 @@ WON, REFUSED, BROKEN = 10, 11, 12
 
 
 def run(rounds: int) -> Tally:
-    """Race so many times for a new name, and so many times to resume one run."""
+    """Race so many times for a new name and to resume one run; kill so many workers of a ranking."""
     tally = Tally(planted="a folder without a lock")
     for phase in ("a new --name", "--resume"):
         for _ in range(rounds):
@@ -29,13 +35,38 @@ def run(rounds: int) -> Tally:
                 tally.count(phase, "one winner")
             else:
                 tally.fail(phase, "not one winner", f"{codes.count(WON)} won, {codes.count(REFUSED)} refused")
-    locked, used = runs._locked, runs._refuse_used
-    vars(runs).update(_locked=lambda folder: nullcontext(), _refuse_used=lambda folder: None)
-    try:
+    _kill_workers(tally, rounds)
+    with _unlocked():
         tally.is_caught = race(False).count(WON) > 1
-    finally:
-        runs._locked, runs._refuse_used = locked, used
     return tally
+
+
+@contextmanager
+def _unlocked() -> Iterator[None]:
+    """Plant the fault: nobody locks a folder, or looks whether it is taken."""
+    names = ("_locked", "_refuse_run", "_refuse_used")
+    kept = {name: vars(runs)[name] for name in names}
+    vars(runs).update(dict.fromkeys(names, lambda folder: nullcontext()))
+    try:
+        yield
+    finally:
+        vars(runs).update(kept)
+
+
+def _kill_workers(tally: Tally, kills: int) -> None:
+    """Kill workers of rankings until there were so many kills; every ranking must end as the serial one."""
+    command = [sys.executable, "-m", "tests.campaigns.killing_workers", str(kills)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        tally.fail("workers killed", "failed", done.stderr[-300:])
+        return
+    found = json.loads(done.stdout.splitlines()[-1])
+    tally.count("workers killed", "kills", found["kills"])
+    for end in found["ends"]:
+        if end == found["whole"]:
+            tally.count("workers killed", "the ranking of a serial run")
+        else:
+            tally.fail("workers killed", "another ranking", f"{end[:12]}, not {found['whole'][:12]}")
 
 
 def race(resumed: bool) -> list[int]:

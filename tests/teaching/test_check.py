@@ -250,6 +250,8 @@ def test_a_table_becomes_the_same_answers() -> None:
         answers.table("a,b\n1,2\n", "c.csv")
     with pytest.raises(UserError, match=r"line 2: '\[\]' is no value"):
         answers.table("lesson,value,answer\nattention,[],1\n", "d.csv")
+    with pytest.raises(UserError, match="e.csv: not CSV"):
+        answers.table("lesson,value\ranswer\n", "e.csv")
 
 
 def test_a_verdict_is_json() -> None:

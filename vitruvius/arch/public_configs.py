@@ -33,7 +33,10 @@ TIMM_ARGUMENTS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "num_heads": ("heads", int),
     "qkv_bias": ("qkv_bias", bool),
     "class_token": ("class_token", bool),
-    "global_pool": ("pooling", lambda value: {"token": "cls", "avg": "mean"}.get(value, value)),
+    "global_pool": (
+        "pooling",
+        lambda value: "cls" if value == "token" else "mean" if value == "avg" else value,
+    ),
     "pos_embed": ("positions", lambda value: "learned" if value == "learn" else "none"),
     "act_layer": ("activation", str),
     "proj_drop_rate": ("dropout", float),

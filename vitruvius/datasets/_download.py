@@ -70,7 +70,7 @@ def _append(url: str, part: Path, limit: int) -> None:
     rest = {"Range": f"bytes={have}-"} if have else {}
     headers = {"User-Agent": "vitruvius", "Accept-Encoding": "identity"} | rest
     try:
-        response = urlopen(Request(url, headers=headers), timeout=TIMEOUT)
+        response = urlopen(Request(url, headers=headers), timeout=TIMEOUT)  # nosec B310 # our constants, http(s)
     except HTTPError as error:
         error.close()
         if have and error.code == 416:  # the part is complete

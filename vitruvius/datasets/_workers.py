@@ -78,7 +78,7 @@ class Worker:
         ]
         known = os.environ.get("PYTHONPATH")
         search = os.pathsep.join([str(PACKAGE.parent), *([known] if known else [])])
-        return subprocess.Popen(
+        return subprocess.Popen(  # nosec B603 # our own program, without a shell
             words,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -6,7 +6,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
-from xml.etree import ElementTree
+from xml.etree import ElementTree  # nosec B405 # written only, never parsed
 
 from vitruvius.checks import Finding
 from vitruvius.core import plugins

@@ -72,7 +72,7 @@ def _script(path: Path, source: bytes | None) -> Callable[[ModuleType], Any]:
             lines = decode_source(source).splitlines(keepends=True)
             # Without a time of change it is not compared with the file.
             linecache.cache[str(path)] = (len(source), None, lines, str(path))
-        exec(code, main.__dict__)
+        exec(code, main.__dict__)  # nosec B102 # the user's own script, which the user asks to run
 
     return start
 

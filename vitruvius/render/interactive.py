@@ -4,11 +4,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from vitruvius.core.blocks import Lines, Scatter
+from vitruvius.core.visible import visible
 from vitruvius.render import plots
 
 GREY = "#7d8590"  # readable on a light and on a dark page
 CLEAR = "rgba(0,0,0,0)"
 FEW_TICKS = 12  # whole numbers up to which each has its tick
+MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;"})
+"""Plotly takes tags and entities in a text for markup, links included."""
 DASHES = {"solid": "solid", "dashed": "dash", "dashdot": "dashdot", "dotted": "dot"}
 
 
@@ -32,7 +35,7 @@ def drawing(figure: Lines | Scatter) -> dict[str, Any]:
     """What plotly's script needs to draw a figure: its data and its layout, as JSON holds them."""
     plot = plots.describe(figure)
     layout = {
-        "title": {"text": plot.title, "x": 0.01},
+        "title": {"text": _inert(plot.title), "x": 0.01},
         "xaxis": _axis(plot.x),
         "yaxis": _axis(plot.y) | _range(figure),
         "font": {"color": GREY, "family": "system-ui, sans-serif"},
@@ -44,6 +47,15 @@ def drawing(figure: Lines | Scatter) -> dict[str, Any]:
     return {"data": [trace for layer in plot.layers for trace in _traces(layer)], "layout": layout}
 
 
+def _inert(text: str) -> str:
+    """Return a text that plotly shows as it is.
+
+    >>> _inert("<b>x</b> & y")
+    '&lt;b>x&lt;/b> &amp; y'
+    """
+    return visible(text).translate(MARKUP)
+
+
 def _range(figure: Lines | Scatter) -> dict[str, Any]:
     shown = figure.y_range if isinstance(figure, Lines) else None
     return {} if shown is None else {"range": list(shown)}
@@ -53,7 +65,7 @@ def _axis(axis: plots.Axis) -> dict[str, Any]:
     look = {"gridcolor": "rgba(125,133,144,0.3)", "zeroline": False, "linecolor": GREY}
     scale = {"type": "log"} if axis.log else {}
     ticks = {"dtick": 1} if axis.whole and axis.span <= FEW_TICKS and not axis.log else {}
-    return {"title": {"text": axis.label}, "exponentformat": "power", **look, **scale, **ticks}
+    return {"title": {"text": _inert(axis.label)}, "exponentformat": "power", **look, **scale, **ticks}
 
 
 def _bars(layer: plots.Layer) -> dict[str, Any]:
@@ -65,11 +77,17 @@ def _bars(layer: plots.Layer) -> dict[str, Any]:
 
 def _traces(layer: plots.Layer) -> Iterator[dict[str, Any]]:
     """A set of points, or a curve after the band around it."""
-    trace = {"type": "scatter", "name": layer.name, "x": list(layer.x), "y": list(layer.y)}
+    trace = {"type": "scatter", "name": _inert(layer.name), "x": list(layer.x), "y": list(layer.y)}
     if not layer.dash:
         marker = {"size": 9, "color": layer.colour, "line": {"width": 1, "color": "white"}}
         bars = {"error_y": _bars(layer)} if layer.low else {}
-        yield {**trace, "mode": "markers", "text": list(layer.point_names), "marker": marker, **bars}
+        yield {
+            **trace,
+            "mode": "markers",
+            "text": list(map(_inert, layer.point_names)),
+            "marker": marker,
+            **bars,
+        }
         return
     if layer.low:
         around = {"x": [*layer.x, *reversed(layer.x)], "y": [*layer.high, *reversed(layer.low)]}

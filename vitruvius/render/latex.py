@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from vitruvius.core.blocks import Block, Formula, Table, Text
+from vitruvius.core.visible import visible
 from vitruvius.render import cells
 from vitruvius.render.formula import structure
 
@@ -23,7 +24,8 @@ SPECIAL = str.maketrans(
 
 def document(title: str, blocks: Iterable[Block], pictures: Sequence[str] = ()) -> str:
     """Blocks as a document that compiles; `pictures` are the files that hold their figures, in order."""
-    opening = f"{PREAMBLE.read_text(encoding='utf-8')}\\begin{{document}}\n\\section*{{{escape(title)}}}\n\n"
+    heading = f"\\section*{{{_one_line(escape(title))}}}"
+    opening = f"{PREAMBLE.read_text(encoding='utf-8')}\\begin{{document}}\n{heading}\n\n"
     return f"{opening}{body(blocks, pictures)}\n\\end{{document}}\n"
 
 
@@ -39,15 +41,17 @@ def escape(text: str) -> str:
     >>> escape("50 % of a_b")
     '50 \\\\% of a\\\\_b'
     """
-    return text.translate(SPECIAL)
+    return visible(text).translate(SPECIAL)
 
 
 def _block(block: Block, pictures: Iterator[str]) -> str:
     if isinstance(block, Text) and block.style == "code":
-        return f"\\begin{{verbatim}}\n{block.text}\n\\end{{verbatim}}"
+        # With a space between, the end of the environment is not recognised inside it.
+        inside = visible(block.text).replace(r"\end{verbatim}", r"\end {verbatim}")
+        return f"\\begin{{verbatim}}\n{inside}\n\\end{{verbatim}}"
     if isinstance(block, Text):
         text = escape(block.text)
-        return f"\\subsection*{{{text}}}" if block.style == "title" else text
+        return f"\\subsection*{{{_one_line(text)}}}" if block.style == "title" else text
     if isinstance(block, Formula):
         return f"\\begin{{formula}}\n{_formula(block.latex)}\n\\end{{formula}}"
     if isinstance(block, Table):
@@ -57,6 +61,11 @@ def _block(block: Block, pictures: Iterator[str]) -> str:
         return "\n\n".join(filter(None, [escape(block.title), f"\\fit{{{grid}}}", escape(block.note)]))
     file = next(pictures, "")
     return f"\\begin{{center}}\n\\fit{{\\includegraphics{{{file}}}}}\n\\end{{center}}" if file else ""
+
+
+def _one_line(text: str) -> str:
+    """A text without line breaks: an empty line would end the argument of a heading."""
+    return " ".join(text.split("\n"))
 
 
 def _formula(latex: str) -> str:

@@ -1,7 +1,7 @@
 """Formulas as MathML, safe to put into a page."""
 
 from html import escape, unescape
-from xml.etree.ElementTree import Element, tostring
+from xml.etree.ElementTree import Element, tostring  # nosec B405 # written only, never parsed
 
 from vitruvius.render.formula import structure
 

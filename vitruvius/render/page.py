@@ -3,6 +3,7 @@
 Formulas are MathML, figures inline SVG; nothing is loaded from the network.
 """
 
+import base64
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,6 +18,7 @@ from vitruvius.render.interactive import script as plotly_script
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+SCRIPTS = re.compile(r"<script[^>]*>(.*?)</script>", re.DOTALL)
 Element = tuple[str, Any]  # what `blocks.html` shows: the kind of an element and its content
 
 
@@ -29,8 +31,12 @@ def page(
     holds, with `JSON.parse(document.getElementById("data").textContent)`.
     """
     elements = list(_elements(blocks, "", interactive))
-    shown = {"interactive": interactive, "script": script, "data": data}
-    return _rendered("page.html", title=title, elements=elements, plotly=plotly_script, **shown)
+    plotly = _as_parsed(plotly_script()) if interactive else ""
+    written = [plotly] if interactive else []
+    written += [found for kind, content in elements if kind == "figure" for found in SCRIPTS.findall(content)]
+    written += [f"\n{script}\n"] if script else []
+    shown = {"plotly": plotly, "script": script, "data": data, "allowed": " ".join(map(_allowed, written))}
+    return _rendered("page.html", title=title, elements=elements, **shown)
 
 
 def book(title: str, parts: Mapping[str, Mapping[str, Iterable[Block]]]) -> str:
@@ -50,6 +56,17 @@ def fragment(blocks: Iterable[Block]) -> str:
 def inner(blocks: Iterable[Block], prefix: str = "", heading: str = "h2") -> str:
     """Blocks as HTML without a style or a page around them; the ids of figures begin with `prefix`."""
     return _rendered("inner.html", elements=list(_elements(blocks, prefix)), heading=heading)
+
+
+def _allowed(script: str) -> str:
+    """What the policy of a page says of a script of ours: its hash, so that no other script is run."""
+    digest = hashlib.sha256(_as_parsed(script).encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _as_parsed(script: str) -> str:
+    """A script as a browser reads it: with plain line breaks."""
+    return script.replace("\r\n", "\n").replace("\r", "\n")
 
 
 @cache

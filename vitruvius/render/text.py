@@ -10,6 +10,11 @@ from vitruvius.core.blocks import Block, Formula, Table, Text
 from vitruvius.core.visible import visible
 from vitruvius.render import cells, terminal
 
+TAG = re.compile(r"<(?=[A-Za-z/!?])")
+"""What HTML would take for the beginning of an element."""
+HEADING = re.compile(r"^( {0,3})(#{1,6}(?=\s|$)|>|=+[ \t]*$|-+[ \t]*$)", re.MULTILINE)
+"""What Markdown would take for a heading, a quotation or a rule at the beginning of a line."""
+
 
 def plain(blocks: Iterable[Block]) -> str:
     """Blocks as a text file: what a terminal of 100 columns without colours shows."""
@@ -33,21 +38,39 @@ def as_json(value: Any) -> str:
 
 
 def _inert(text: str) -> str:
-    r"""Return a text whose names cannot become HTML, links or pictures in Markdown.
+    r"""Return a text whose names cannot become HTML, links, pictures or fences in Markdown.
 
-    >>> _inert("a <b>, ![x](y), 1 < 2")
-    'a &lt;b>, ![x]\\(y), 1 < 2'
+    >>> _inert("a <b>, ![x](y), [z]: u, 1 < 2")
+    'a &lt;b>, ![x]\\(y), [z]\\: u, 1 < 2'
     """
-    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", visible(text)).replace("](", "]\\(").replace("][", "]\\[")
+    shown = re.sub(r"\](?=[(\[:])", r"]\\", TAG.sub("&lt;", visible(text)))
+    return re.sub(r"`{3,}|~{3,}", lambda fence: "".join(f"\\{sign}" for sign in fence[0]), shown)
+
+
+def _paragraph(text: str) -> str:
+    r"""Return an inert text whose lines begin nothing in Markdown.
+
+    >>> _paragraph("a\n# b")
+    'a\n\\# b'
+    """
+    return HEADING.sub(r"\1\\\2", _inert(text))
+
+
+def _one_line(text: str) -> str:
+    """Return an inert text without line breaks, for a heading or a title."""
+    return " ".join(_inert(text).split("\n"))
 
 
 def _markdown(block: Block, pictures: Iterator[str]) -> str:
     if isinstance(block, Text) and block.style == "code":
-        return f"```\n{visible(block.text).replace('```', '')}\n```"
+        inside = visible(block.text)
+        # A fence ends at one that is as long: this one is longer than any inside.
+        fence = "`" * (1 + max([2, *map(len, re.findall("`+", inside))]))
+        return f"{fence}\n{inside}\n{fence}"
     if isinstance(block, Text):
-        return f"## {_inert(block.text)}" if block.style == "title" else _inert(block.text)
+        return f"## {_one_line(block.text)}" if block.style == "title" else _paragraph(block.text)
     if isinstance(block, Formula):
-        return f"$$\n{block.latex}\n$$"
+        return f"$$\n{TAG.sub('< ', visible(block.latex))}\n$$"
     if isinstance(block, Table):
         names, *rows = cells.lines(block)
         rule = tuple("---:" if numeric else "---" for numeric in cells.numeric(block))
@@ -56,6 +79,8 @@ def _markdown(block: Block, pictures: Iterator[str]) -> str:
             tuple(_inert(text).replace("|", "\\|").replace("\n", " ") for text in line) for line in escaped
         ]
         grid = "\n".join(f"| {' | '.join(line)} |" for line in (escaped[0], rule, *escaped[1:]))
-        return "\n\n".join(filter(None, [f"**{block.title}**" if block.title else "", grid, block.note]))
+        title = f"**{_one_line(block.title)}**" if block.title else ""
+        return "\n\n".join(filter(None, [title, grid, _paragraph(block.note)]))
     file = next(pictures, "")
-    return f"![{block.title}]({file})" if file else ""
+    alternative = re.sub(r"(?<!\\)([\[\]])", r"\\\1", _one_line(block.title))
+    return f"![{alternative}]({file})" if file else ""

@@ -56,12 +56,11 @@ def table(text: str, where: str) -> dict[str, Any]:
 
     Entries of a matrix are rows of their own, `weights[2,1]`; rows without a lesson say who hands in
     (student) and which sheet (variant)."""
-    rows = csv.DictReader(io.StringIO(text.lstrip("\ufeff")))
-    if not {"lesson", "value", "answer"} <= set(rows.fieldnames or ()):
-        names = ", ".join(rows.fieldnames or ()) or "nothing"
-        raise UserError(f"{where}: the columns lesson, value and answer are needed, it has {names[:80]}")
-    found: dict[str, Any] = {"answers": {}}
+    rows, found = csv.DictReader(io.StringIO(text.lstrip("\ufeff"))), dict[str, Any](answers={})
     try:
+        if not {"lesson", "value", "answer"} <= set(rows.fieldnames or ()):
+            names = ", ".join(rows.fieldnames or ()) or "nothing"
+            raise UserError(f"{where}: the columns lesson, value and answer are needed, it has {names[:80]}")
         for number, row in enumerate(rows, 2):
             lesson, name, answer = (str(row[key] or "").strip() for key in ("lesson", "value", "answer"))
             if not lesson and name in ("student", "variant"):

@@ -107,7 +107,7 @@ class Worker(NamedTuple):
 def _worker(command: Sequence[str], group: str, messages: Path) -> Worker:
     # In a session of its own: Ctrl-C reaches rank 0 only, which asks the others to stop in the same step.
     with messages.open("wb") as stream:
-        process = subprocess.Popen(
+        process = subprocess.Popen(  # nosec B603 # our own command line, without a shell
             command,
             env={**os.environ, OWN_GROUP: group, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             stdin=subprocess.DEVNULL,
