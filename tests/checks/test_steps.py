@@ -327,6 +327,20 @@ for epoch in range(5):
         new = torch.randn(32, 6)
         valid = F.cross_entropy(net(new), new[:, :3].argmax(1))
 """,
+    "rows that take few values": STEP
+    + """
+few = torch.randint(0, 3, (400, 6)).float()
+kind = few[:, :3].argmax(1)
+for epoch in range(4):
+    for i in torch.randperm(300).split(30):
+        optimizer.zero_grad()
+        F.cross_entropy(net(few[i]), kind[i]).backward()
+        optimizer.step()
+    net.eval()
+    with torch.no_grad():
+        valid = F.cross_entropy(net(few[300:340]), kind[300:340])
+    net.train()
+""",
     "several noisy views of one test batch": STEP
     + """
 held, labels = torch.randn(32, 6), torch.randint(0, 3, (32,))

@@ -20,6 +20,7 @@ for epoch in range(3):
 """
 HEALTHY = SICK.replace("order[56:]", "order[64:]")
 LEAST, MOST, FEWEST = 0.03, 0.95, 8
+LATE = 10  # passes before the first evaluation that show whether rows repeat within the training set
 
 
 def validation_leak(trace: Trace) -> Findings:
@@ -46,20 +47,25 @@ def validation_leak(trace: Trace) -> Findings:
         still = [
             share for share in last if LEAST < share < MOST and any(abs(share - e) < 0.02 for e in earlier)
         ]
-        if still:
+        if still and not _repeats(trained, times[0], still[0]):
             rows = sum(event.rows for event in passes if event.step == times[-1])
             yield Finding(
                 where=line,
                 also=lines(passes),
                 evidence=f"{still[0]:.0%} of the rows of the last evaluation ({rows} rows looked at) had "
-                "been "
-                "trained on, and as many in the one before",
-                why="on rows it has seen a network looks better than it is, and early stopping chooses by "
-                "them",
-                fix="split once, before training, into sets that share no row; look for duplicates in the "
-                "data",
+                "been trained on, and as many in the one before",
+                why="on rows it has seen a network looks better than it is; early stopping chooses by them",
+                fix="split once, before training, into sets that share no row; look for duplicates",
             )
             return
+
+
+def _repeats(trained: list[Forward], until: int, share: float) -> bool:
+    """Whether rows of the first epoch equal earlier ones about as often: the data take few values."""
+    first = [event for event in trained if event.step < until][-LATE:]
+    rows = sum(event.rows for event in first)
+    known = sum(event.trained_rows for event in first) / rows if rows else 0.0
+    return share / 2 < known < MOST  # more: training has begun to see its rows again
 
 
 def _groups(passes: list[Forward], step: int) -> list[list[Forward]]:
