@@ -27,11 +27,12 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
+from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks import peers, record, turns
 from benchmarks.turns import Contestant
 from vitruvius import optimisers
-from vitruvius.arch import cost, tables
+from vitruvius.arch import tables
 from vitruvius.arch.arch import Arch
 from vitruvius.core.errors import UserError
 from vitruvius.nn.vit import build
@@ -87,7 +88,7 @@ def job(case: Case, compiled: bool) -> Job:
     recipe = Recipe(batch=case.batch, epochs=1000)
     found = Job(model, classify, train, train, recipe, optimiser)
     if compiled:
-        forward: Any = torch.compile(model)
+        forward = device.compiled(model)
 
         def measure(_: nn.Module, batch: Batch, generator: torch.Generator | None) -> Loss:
             return classify(forward, batch, generator)
@@ -108,7 +109,7 @@ def ours(case: Case, compiled: bool) -> Contestant:
     return take
 
 
-def network(model: nn.Module, case: Case, fused: bool, compiled: bool) -> Contestant:
+def network(model: nn.Module, case: Case, fused: bool, compiled: bool, ours: bool = False) -> Contestant:
     """Forward, backward and optimiser alone, on one batch of normalised images."""
     arch = case.arch
     x, y = _batch(arch, case.batch)
@@ -119,7 +120,9 @@ def network(model: nn.Module, case: Case, fused: bool, compiled: bool) -> Contes
         else torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.05)
     )
     model.train()
-    forward: Any = torch.compile(model) if compiled else model
+    forward: Any = model
+    if compiled:
+        forward = device.compiled(model) if ours else torch.compile(model)
 
     def take(count: int) -> None:
         for _ in range(count):
@@ -190,14 +193,16 @@ def measure(case: Case, options: argparse.Namespace) -> list[dict[str, Any]]:
         if count > 1 and not options.quick:
             found["vitruvius, workers"] = stack.enter_context(workers(case, count, True))
         first = {name: _first(take) for name, take in found.items()}
-        times = turns.seconds(found, options.blocks, options.length)
+        # A block of large steps is as long as one of small ones, about a second: more would take hours.
+        length = min(options.length, max(2, round(1 / _first(found["vitruvius, eager"]))))
+        times = turns.seconds(found, options.blocks, length)
         peak = turns.matmul_peak(256 if options.quick else 2048)
     best = _fastest(times, "vitruvius")
     rows = []
     for name, values in times.items():
         median, low, high = turns.ratio(values, times[best])
         step = sorted(values)[len(values) // 2]
-        macs = cost.cost(arch).macs if name.startswith(("vitruvius", "bare")) else peers.macs(arch)
+        macs = computed_macs(arch) if name.startswith(("vitruvius", "bare")) else peers.macs(arch)
         rows.append(
             {
                 "preset": case.preset,
@@ -217,6 +222,13 @@ def measure(case: Case, options: argparse.Namespace) -> list[dict[str, Any]]:
             flush=True,
         )
     return rows
+
+
+def computed_macs(arch: Arch) -> float:
+    """Return the multiply-adds per image that our forward pass really computes, counted by torch."""
+    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+        build(arch, 0).eval()(_batch(arch, 8)[0])
+    return counter.get_total_flops() / 16
 
 
 def failures(rows: list[dict[str, Any]]) -> list[str]:
@@ -290,7 +302,7 @@ def main() -> None:
 
 
 def _bare(case: Case, compiled: bool) -> Contestant:
-    return network(build(case.arch, 0), case, fused=True, compiled=compiled)
+    return network(build(case.arch, 0), case, fused=True, compiled=compiled, ours=True)
 
 
 def _batch(arch: Arch, batch: int) -> tuple[Tensor, Tensor]:

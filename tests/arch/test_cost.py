@@ -13,6 +13,7 @@ from vitruvius.arch.arch import Arch
 from vitruvius.core import plugins
 from vitruvius.core.errors import UserError
 from vitruvius.kernels import softmax
+from vitruvius.nn.attention import in_full
 from vitruvius.nn.vit import ViT
 
 ARCHS = {
@@ -46,7 +47,12 @@ def test_parameters_and_multiply_adds_are_those_of_the_built_model(arch: Arch) -
     for batch in (1, 3):
         image = torch.zeros(batch, arch.channels, arch.image, arch.image)
         counting = FlopCounterMode(display=False, custom_mapping=vector)
-        with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), counting as counter:
+        with (
+            torch.no_grad(),
+            in_full(model, may_fold=True),
+            sdpa_kernel(SDPBackend.MATH),
+            counting as counter,
+        ):
             model(image)
         assert 2 * (batch * found.macs + found.pass_macs) == counter.get_total_flops()
 
@@ -100,7 +106,9 @@ def test_multiply_adds_hold_for_every_kernel_and_length(kernel: str, patch: int)
     in_place = {torch.ops.aten.baddbmm_: lambda total, a, b, **_: 2 * a.numel() * b[2]}
     counting = FlopCounterMode(display=False, custom_mapping=in_place)
     with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), counting as counter:
-        ViT(arch).eval()(torch.zeros(1, 1, 28, 28))
+        model = ViT(arch).eval()
+        with in_full(model):
+            model(torch.zeros(1, 1, 28, 28))
     assert 2 * cost.cost(arch).macs == counter.get_total_flops()
 
 

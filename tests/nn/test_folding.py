@@ -1,4 +1,4 @@
-"""Attention that multiplies its weights first against the plain order of the same products."""
+"""Attention that multiplies its weights first, for the tokens that are read, against the plain order."""
 
 import copy
 from contextlib import nullcontext
@@ -15,8 +15,8 @@ from torch.nn.functional import cross_entropy
 from vitruvius.arch import cost
 from vitruvius.arch.arch import Arch
 from vitruvius.nn import attention_maps
-from vitruvius.nn.attention import MultiHeadAttention, unfolded
-from vitruvius.nn.vit import ViT, build
+from vitruvius.nn.attention import MultiHeadAttention, in_full
+from vitruvius.nn.vit import EncoderLayer, ViT, build
 
 EXACT = 1e-12
 ARCHS = {
@@ -28,6 +28,9 @@ ARCHS = {
     "heads by layer": Arch(depth=4, heads=(1, 2, 8, 3), head_dim=(64, 40, 8, 70)),
     "no class token": Arch(depth=2, class_token=False, pooling="mean", head_dim=64, patch=4),
     "most tokens": Arch(image=32, patch=4, class_token=False, pooling="mean", depth=1, width=24, head_dim=24),
+    "narrow heads": Arch(depth=2),
+    "narrow heads, biases": Arch(depth=1, qkv_bias=True, layer_scale=0.1, final_norm="pooled"),
+    "many tokens": Arch(image=32, patch=2, depth=2, width=16, heads=2, mlp=16),
     "public weights": Arch(depth=2, head_dim=64, init="public", qkv_bias=True, positions="sinusoidal"),
 }
 Sizes = dict[str, Any]
@@ -41,7 +44,7 @@ def gap(found: Tensor, expected: Tensor) -> float:
 def results(model: nn.Module, x: Tensor, plain: bool) -> dict[str, Tensor]:
     """The output of a network, and the gradients of a loss for its input and all parameters."""
     x = x.clone().requires_grad_()
-    with unfolded(model) if plain else nullcontext():
+    with in_full(model) if plain else nullcontext():
         output = model(x)
     loss = (output * torch.linspace(-1, 2, output.numel(), dtype=output.dtype).view_as(output)).sum()
     leaves = dict(model.named_parameters()) | {"input": x}
@@ -67,7 +70,7 @@ def with_biases(model: nn.Module) -> nn.Module:
 
 @pytest.mark.parametrize("arch", ARCHS.values(), ids=list(ARCHS))
 def test_networks_give_the_same_output_and_gradients_in_both_orders(arch: Arch) -> None:
-    assert cost.cost(arch).pass_macs
+    assert cost.cost(arch).pass_macs or cost.last_tokens(arch) == 1
     torch.manual_seed(0)
     images = torch.randn(3, arch.channels, arch.image, arch.image, dtype=torch.float64)
     found = differences(with_biases(build(arch, 0)), images)
@@ -119,7 +122,7 @@ def test_masks_and_long_sequences_take_the_plain_order(monkeypatch: pytest.Monke
     assert calls == []
     model(torch.randn(1, 9, 8), "causal")
     model(torch.randn(1, 65, 8))
-    with unfolded(model):
+    with in_full(model):
         model(torch.randn(1, 10, 8))
     assert calls == [9, 65, 10]
     model(torch.randn(1, 9, 8))
@@ -128,10 +131,38 @@ def test_masks_and_long_sequences_take_the_plain_order(monkeypatch: pytest.Monke
 
 def test_unfolded_restores_the_choice_after_an_error() -> None:
     model = build(ARCHS["reference"], 0)
-    with pytest.raises(KeyError), unfolded(model):
+    with pytest.raises(KeyError), in_full(model):
         raise KeyError
     parts = [part for part in model.modules() if isinstance(part, MultiHeadAttention)]
-    assert [part.may_fold for part in parts] == [True, True]
+    assert [(part.may_fold, part.may_skip) for part in parts] == [(True, True)] * 2
+
+
+def test_of_the_last_layer_only_what_is_read_is_computed_unless_somebody_looks() -> None:
+    model, images = build(Arch(depth=2), 0), torch.randn(2, 1, 28, 28)
+    before, shapes = model(images), []
+    features = model.features(images)
+    last = model.layers[-1]
+    assert isinstance(last, EncoderLayer)
+    for watched in (model.norm, last, last.mlp[0], last.attention.qkv):
+        hook = watched.register_forward_hook(lambda part, given, output: shapes.append(output.shape[1]))
+        torch.testing.assert_close(model(images), before)
+        hook.remove()
+    assert shapes == [17] * 4
+    assert model.encode(model.embed(images)).shape[1] == 17
+    assert model.encode(model.embed(images), 1).shape[1] == 1
+    torch.testing.assert_close(model.features(images), features)
+
+
+def test_a_replaced_projection_is_used_by_the_class_token_too() -> None:
+    model, images = build(Arch(depth=1), 0), torch.randn(2, 1, 28, 28)
+    last = model.layers[-1]
+    assert isinstance(last, EncoderLayer)
+    adapted = Adapted(64, 192, bias=False)
+    adapted.load_state_dict(last.attention.qkv.state_dict())
+    last.attention.qkv = adapted
+    found = model(images)
+    with in_full(model):
+        torch.testing.assert_close(found, model(images))
 
 
 class Adapted(nn.Linear):
@@ -201,7 +232,7 @@ def test_half_precision_is_as_close_as_in_the_plain_order(dtype: torch.dtype) ->
     half, given = copy.deepcopy(exact).to(dtype), x.to(dtype)
     assert half(given).dtype == dtype
     folded = gap(half(given).float(), expected)
-    with unfolded(half):
+    with in_full(half):
         plain = gap(half(given).float(), expected)
     assert folded < max(2 * plain, 8 * torch.finfo(dtype).eps)
 
@@ -234,7 +265,7 @@ def test_second_derivatives_agree() -> None:
         return list(torch.autograd.grad(sum(g.square().sum() for g in first), leaves))  # type: ignore[arg-type]
 
     folded = products()
-    with unfolded(model):
+    with in_full(model):
         plain = products()
     assert max(map(gap, folded, plain)) < 1e-11
 

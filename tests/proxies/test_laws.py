@@ -14,7 +14,7 @@ from vitruvius import proxies
 from vitruvius.arch import cost
 from vitruvius.arch.arch import Arch
 from vitruvius.core import plugins
-from vitruvius.nn.attention import MultiHeadAttention, unfolded
+from vitruvius.nn.attention import MultiHeadAttention, in_full
 from vitruvius.nn.vit import ViT, build
 from vitruvius.proxies import OnePass, Proxy
 
@@ -234,7 +234,7 @@ def test_the_order_of_products_in_wide_heads_changes_no_score(name: str) -> None
     assert cost.cost(model.arch).pass_macs
     x, y = minibatch()
     folded = proxies.get(name)(proxies.one_pass(model, x.double(), y))
-    with unfolded(model):
+    with in_full(model):
         plain = proxies.get(name)(proxies.one_pass(model, x.double(), y))
     assert folded == pytest.approx(plain, rel=1e-9)
 
@@ -244,4 +244,6 @@ def test_recorded_linear_maps_are_those_of_the_parameters() -> None:
     once = proxies.one_pass(model, *minibatch())
     weights = {id(call.weight) for call in once.activations.linear}
     assert {id(module.weight) for module in model.modules() if isinstance(module, nn.Linear)} == weights
-    assert all(part.may_fold for part in model.modules() if isinstance(part, MultiHeadAttention))
+    assert all(
+        part.may_fold and part.may_skip for part in model.modules() if isinstance(part, MultiHeadAttention)
+    )

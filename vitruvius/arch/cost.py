@@ -4,6 +4,9 @@ With $n$ patches, $N$ tokens, width $D$, patch length $P$, $C$ classes and, in l
 head_dim and $M_l$ = mlp, softmax attention needs $nPD + \sum_l (4 N D I_l + 2 N^2 I_l + 2 N D M_l) + DC$
 multiply-adds per image. A layer with wide heads multiplies its projections with one another (see `folds`);
 with $H_l$ heads its attention needs $2 N D^2 H_l + 2 N^2 D H_l$ instead of $4 N D I_l + 2 N^2 I_l$.
+
+Where the class token alone is read, the last layer is computed for it alone (`last_tokens`). Multiply-adds
+count all tokens of all layers nevertheless, as published figures do; memory counts what is stored.
 """
 
 import os
@@ -117,6 +120,18 @@ def folds(kernel: str, tokens: int, width: int, head_dim: int) -> bool:
     return FOLDING_BATCH * tokens * saved > width**2 * head_dim
 
 
+def last_tokens(arch: Arch) -> int:
+    """Return for how many tokens the last layer is computed: for the class token, if only it is read.
+
+    The other tokens of that layer have no part in the scores; they serve the class token as keys and values.
+    Only softmax attention leaves them out.
+
+    >>> last_tokens(Arch()), last_tokens(Arch(pooling="mean"))
+    (1, 17)
+    """
+    return 1 if arch.pooling == "cls" and arch.kernel == "softmax" else arch.tokens
+
+
 def attention_macs(kernel: str, tokens: int, layer: Layer) -> int:
     """Return the multiply-adds of a kernel for all heads of one layer and one image, given q, k and v.
 
@@ -150,20 +165,22 @@ def features_pay(heads: int, queries: int, keys: int, width: int, causal: bool =
 def activation_bytes(arch: Arch) -> int:
     """Return the bytes that autograd stores of one image for the backward pass (eager, float32)."""
     tokens, width = arch.tokens, arch.width
-    normalised = tokens if arch.final_norm == "tokens" else 1
+    normalised = last_tokens(arch) if arch.final_norm == "tokens" else 1
     kept = arch.patches * arch.patch_dim + 2 * normalised * (width + 1) + width + arch.classes
     masks = 0  # dropout stores the scaled mask, a float per element
-    for layer in arch.layers:
+    for index, layer in enumerate(arch.layers):
         inner = layer.heads * layer.head_dim
-        kept += 4 * tokens * width + 4 * tokens  # input and output of both norms, means, standard deviations
+        asking = last_tokens(arch) if index == arch.depth - 1 else tokens
+        # Input and output of both norms, means, standard deviations.
+        kept += 2 * (tokens + asking) * (width + 1)
         if folds(arch.kernel, tokens, width, layer.head_dim):
-            kept += 2 * tokens * layer.heads * width  # queries and mean tokens of all heads
+            kept += 2 * asking * layer.heads * width  # queries and mean tokens of all heads
         else:
-            kept += 4 * tokens * inner  # q, k, v and the heads' joint output
-        kept += _kept_by_kernel(arch.kernel, tokens, layer)
-        kept += 2 * tokens * layer.mlp  # before and after the activation
-        kept += 2 * tokens * _scales(arch)  # what both halves add, before it is scaled
-        masks += 2 * tokens * width + tokens * layer.mlp
+            kept += 2 * (tokens + asking) * inner  # q, k, v and the heads' joint output
+        kept += _kept_by_kernel(arch.kernel, tokens, layer) * asking // tokens
+        kept += 2 * asking * layer.mlp  # before and after the activation
+        kept += 2 * asking * _scales(arch)  # what both halves add, before it is scaled
+        masks += 2 * asking * width + asking * layer.mlp
     return FLOAT * (kept + (masks if arch.dropout else 0))
 
 

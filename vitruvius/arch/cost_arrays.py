@@ -46,6 +46,13 @@ class Networks:
 
         return np.arange(self.heads_nL.shape[1]) < self.depth_n[:, None]
 
+    @cached_property
+    def is_last_nL(self) -> "NDArray[np.bool_]":
+        """Whether each layer is the last of its network."""
+        import numpy as np
+
+        return np.arange(self.heads_nL.shape[1]) == self.depth_n[:, None] - 1
+
     def summed(self, values_nL: Any) -> "Ints":
         """Add up over the layers that each network has, (n,)."""
         found: Ints = (values_nL * self.is_layer_nL).sum(1)
@@ -95,18 +102,21 @@ def costs(networks: Networks) -> Costs:
     attention = 2 * heads * tokens**2 * np.where(folds, width, dim)
     projections = np.where(folds, 2 * tokens * heads * width**2, 4 * tokens * width * inner)
     macs = attention + projections + 2 * tokens * width * mlp
-    kept = 4 * tokens * width + 4 * tokens + np.where(folds, 2 * tokens * heads * width, 4 * tokens * inner)
-    kept = kept + heads * np.where(tokens > PAIRWISE_TOKENS, tokens, tokens**2) + 2 * tokens * mlp
-    kept = kept + 2 * tokens * scales
+    asking: Any = np.where(networks.is_last_nL & (like.pooling == "cls"), 1, tokens)
+    kept = 2 * (tokens + asking) * (width + 1)
+    kept = kept + np.where(folds, 2 * asking * heads * width, 2 * (tokens + asking) * inner)
+    kept = kept + heads * np.where(tokens > PAIRWISE_TOKENS, asking, asking * tokens) + 2 * asking * mlp
+    kept = kept + 2 * asking * scales
     if like.dropout:
-        kept = kept + 2 * tokens * width + tokens * mlp
+        kept = kept + 2 * asking * width + asking * mlp
     pass_macs = np.where(folds, inner * width * (2 * width + 2 * like.qkv_bias), 0)
     once = np.where(folds, 2 * heads * width**2 + inner * (width + like.qkv_bias), 0)
 
     width_n, classes = networks.width_n, like.classes
     learned_n = tokens_n * width_n if like.positions == "learned" else 0
     outside_n = (patch_dim_n + 1) * width_n + int(like.class_token) * width_n + learned_n
-    normalised_n = tokens_n if like.final_norm == "tokens" else np.ones_like(tokens_n)
+    is_wide = like.final_norm == "tokens" and like.pooling != "cls"
+    normalised_n = tokens_n if is_wide else np.ones_like(tokens_n)
     kept_n = patches_n * patch_dim_n + 2 * normalised_n * (width_n + 1) + width_n + classes
     return Costs(
         params_n=outside_n + summed(params) + 2 * width_n + width_n * classes + classes,

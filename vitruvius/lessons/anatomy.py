@@ -17,7 +17,7 @@ from vitruvius.arch.arch import Arch
 from vitruvius.core.blocks import Bars
 from vitruvius.lessons import Answer, Attempt, Board, Proof, Step
 from vitruvius.lessons._proofs import agree
-from vitruvius.nn.attention import unfolded
+from vitruvius.nn.attention import in_full
 from vitruvius.nn.vit import ViT, patches
 
 SUBJECT = "vision transformers"
@@ -270,7 +270,7 @@ def _measured(arch: Arch) -> tuple[dict[str, Any], ...]:
     def stage(name: str, owners: list[Any], run: Any, x: Tensor) -> Tensor:
         with (
             torch.no_grad(),
-            unfolded(model),
+            in_full(model),
             sdpa_kernel(SDPBackend.MATH),
             FlopCounterMode(display=False) as counter,
         ):

@@ -18,7 +18,7 @@ from vitruvius.lessons import Answer, Attempt, Board, Proof, Step
 from vitruvius.lessons._figures import curves
 from vitruvius.lessons._proofs import agree, holds
 from vitruvius.lessons._tensors import multiply_adds
-from vitruvius.nn.attention import MultiHeadAttention, unfolded
+from vitruvius.nn.attention import MultiHeadAttention, in_full
 
 SUBJECT = "vision transformers"
 TASK = (
@@ -110,7 +110,7 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     with torch.device("meta"):
         module, x_BND = MultiHeadAttention(d, h, i // h, out_bias=False), torch.empty(1, n, d)
     # The fused kernel is invisible to the counter; the plain one does the same products one after the other.
-    with torch.no_grad(), unfolded(module), sdpa_kernel(SDPBackend.MATH):
+    with torch.no_grad(), in_full(module), sdpa_kernel(SDPBackend.MATH):
         whole = multiply_adds(lambda: module(x_BND))
     yield agree("total", "torch's FLOP counter on vitruvius.nn", answer["total"], whole)
     one_head = sum(_counted(n, d, 1, d).values())

@@ -16,7 +16,7 @@ from vitruvius.arch import cost, tables
 from vitruvius.arch.arch import Arch
 from vitruvius.lessons import Answer, Board, Proof, Step
 from vitruvius.lessons._proofs import agree, holds
-from vitruvius.nn.attention import unfolded
+from vitruvius.nn.attention import in_full
 from vitruvius.nn.vit import ViT
 
 SUBJECT = "vision transformers"
@@ -182,7 +182,7 @@ def _built(arch: Arch) -> tuple[int, int, int, float]:
     """The same, counted in the network built of tensors that have a shape but no memory."""
     with torch.device("meta"), torch.no_grad():
         model, image_BCHW = ViT(arch).eval(), torch.empty(1, arch.channels, arch.image, arch.image)
-        with unfolded(model), FlopCounterMode(display=False) as counter:
+        with in_full(model), FlopCounterMode(display=False) as counter:
             model(image_BCHW)
         tokens = model.embed(image_BCHW).shape[1]
     flops = counter.get_total_flops()

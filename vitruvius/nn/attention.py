@@ -36,8 +36,9 @@ class ScaledDotProductAttention(nn.Module):
 class MultiHeadAttention(nn.Module):
     """Several heads side by side, then one linear map; equal to `ScaledDotProductAttention` per head.
 
-    Where `cost.folds` says so, the weights are multiplied with one another before they meet the tokens. The
-    parameters, their gradients and the output are the same, but for rounding.
+    Where `cost.folds` says so, the weights are multiplied with one another before they meet the tokens, and
+    on request only the first tokens ask, while all are asked. The parameters, their gradients and the output
+    are the same, but for rounding.
     """
 
     def __init__(
@@ -52,18 +53,18 @@ class MultiHeadAttention(nn.Module):
     ) -> None:
         super().__init__()
         self.heads, self.head_dim, self.kernel = heads, head_dim, kernel
-        self.may_fold = True
+        self.may_fold, self.may_skip = True, True
         # Two functions rather than the kernel's module, which copy.deepcopy cannot copy.
         self.attend, self.weigh = kernels.get(kernel).attend, kernels.get(kernel).weights
         # One product instead of three per head.
         self.qkv = nn.Linear(width, 3 * heads * head_dim, bias=qkv_bias)
         self.out = nn.Linear(heads * head_dim, width, bias=out_bias)
 
-    def forward(self, x_BND: Tensor, mask: Mask = None) -> Tensor:
-        """The heads' outputs, concatenated and mapped back to the width."""
+    def forward(self, x_BND: Tensor, mask: Mask = None, first: int | None = None) -> Tensor:
+        """The heads' outputs of all tokens, or of the `first`, concatenated and mapped back to the width."""
         if mask is None and self._folds(x_BND):
-            return self._folded(x_BND)
-        q_BHNE, k_BHNE, v_BHNE = self.project(x_BND)
+            return self._folded(x_BND, first)
+        q_BHNE, k_BHNE, v_BHNE = self.project(x_BND) if first is None else self._project_first(x_BND, first)
         heads_BHNE = self.attend(q_BHNE, k_BHNE, v_BHNE, mask)
         return self.out(heads_BHNE.transpose(1, 2).flatten(2))
 
@@ -77,16 +78,30 @@ class MultiHeadAttention(nn.Module):
         """Whether this call multiplies the weights first; never past a hook on a map, or a replaced map."""
         if not self.may_fold or not cost.folds(self.kernel, x_BND.shape[1], x_BND.shape[2], self.head_dim):
             return False
-        return all(type(part) is nn.Linear and not _is_hooked(part) for part in (self.qkv, self.out))
+        return _is_plain(self.qkv) and _is_plain(self.out)
 
-    def _folded(self, x_BND: Tensor) -> Tensor:
+    def _project_first(self, x_BND: Tensor, first: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries of the first tokens, keys and values of all."""
+        if not _is_plain(self.qkv):
+            q_BHNE, k_BHNE, v_BHNE = self.project(x_BND)
+            return q_BHNE[:, :, :first], k_BHNE, v_BHNE
+        B, N, _ = x_BND.shape
+        inner, bias = self.heads * self.head_dim, self.qkv.bias
+        q_weight, kv_weight = self.qkv.weight[:inner], self.qkv.weight[inner:]
+        q_bias, kv_bias = (None, None) if bias is None else (bias[:inner], bias[inner:])
+        q = functional.linear(x_BND[:, :first], q_weight, q_bias).view(B, first, self.heads, self.head_dim)
+        kv = functional.linear(x_BND, kv_weight, kv_bias).view(B, N, 2, self.heads, self.head_dim)
+        k_BHNE, v_BHNE = kv.permute(2, 0, 3, 1, 4).unbind(0)
+        return q.transpose(1, 2), k_BHNE, v_BHNE
+
+    def _folded(self, x_BND: Tensor, first: int | None) -> Tensor:
         r"""Attention of all heads with the tokens themselves as keys and values.
 
         With $A = W_k^T W_q / \sqrt E$ and $a = W_k^T b_q / \sqrt E$ per head, the score of query i for key j
         is $(A x_i + a) \cdot x_j$. Terms with $b_k$ are the same for all keys and may be dropped, because
         softmax does not see them. As the weights of a query sum to 1, $b_v$ adds $W_o b_v$ to every output.
         """
-        B, N, D = x_BND.shape
+        B, _, D = x_BND.shape
         q_HED, k_HED, v_HED = self.qkv.weight.view(3, self.heads, self.head_dim, D).unbind(0)
         scale = self.head_dim**-0.5
         score_ID = (k_HED.mT @ (q_HED * scale)).view(-1, D)
@@ -99,25 +114,32 @@ class MultiHeadAttention(nn.Module):
             shift_I = (k_HED.mT @ (q_HE * scale)[:, :, None]).view(-1)
             out_bias_D = functional.linear(v_HE.flatten(), self.out.weight, self.out.bias)
         # The queries of all heads share the keys: one head with H times as many queries.
-        query_B1MD = functional.linear(x_BND, score_ID, shift_I).view(B, 1, N * self.heads, D)
+        asking_BND = x_BND if first is None else x_BND[:, :first]
+        query_B1MD = functional.linear(asking_BND, score_ID, shift_I).view(B, 1, -1, D)
         token_B1ND = x_BND.to(query_B1MD.dtype)[:, None]
         mean_B1MD = self.attend(query_B1MD, token_B1ND, token_B1ND, beta=1.0)
-        return functional.linear(mean_B1MD.reshape(B, N, self.heads * D), value_ID.mT, out_bias_D)
+        return functional.linear(mean_B1MD.reshape(B, -1, self.heads * D), value_ID.mT, out_bias_D)
 
 
 @contextmanager
-def unfolded(model: nn.Module) -> Iterator[None]:
-    """Make every attention module of a network compute its queries, keys and values, as a recorder needs."""
-    before = [(part, part.may_fold) for part in model.modules() if isinstance(part, MultiHeadAttention)]
+def in_full(model: nn.Module, may_fold: bool = False) -> Iterator[None]:
+    """Make a network compute every layer for all tokens, by queries, keys and values unless it `may_fold`."""
+    parts = [part for part in model.modules() if isinstance(part, MultiHeadAttention)]
+    before = [(part.may_fold, part.may_skip) for part in parts]
     try:
-        for part, _ in before:
-            part.may_fold = False
+        for part in parts:
+            part.may_fold, part.may_skip = part.may_fold and may_fold, False
         yield
     finally:
-        for part, value in before:
-            part.may_fold = value
+        for part, (fold, skip) in zip(parts, before, strict=True):
+            part.may_fold, part.may_skip = fold, skip
 
 
-def _is_hooked(module: nn.Module) -> bool:
+def _is_plain(module: nn.Module) -> bool:
+    return type(module) is nn.Linear and not is_hooked(module)
+
+
+def is_hooked(module: nn.Module) -> bool:
+    """Whether somebody watches the inputs, outputs or gradients of a module."""
     hooks = (module._forward_hooks, module._forward_pre_hooks, module._backward_hooks)
     return any(hooks) or bool(module._backward_pre_hooks)

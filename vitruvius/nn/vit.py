@@ -13,7 +13,7 @@ from torch.utils.checkpoint import checkpoint
 
 from vitruvius.arch import cost
 from vitruvius.arch.arch import Arch, Layer
-from vitruvius.nn.attention import MultiHeadAttention
+from vitruvius.nn.attention import MultiHeadAttention, is_hooked
 from vitruvius.nn.dropout import Dropout, drop_path
 
 ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {"gelu": nn.GELU, "relu": nn.ReLU, "silu": nn.SiLU}
@@ -49,14 +49,14 @@ class EncoderLayer(nn.Module):
             for _ in range(2)
         )
 
-    def forward(self, x_BND: Tensor) -> Tensor:
-        """The tokens after this layer."""
-        x_BND = x_BND + self.mix(x_BND)
+    def forward(self, x_BND: Tensor, first: int | None = None) -> Tensor:
+        """The tokens after this layer, all or only the `first`."""
+        x_BND = (x_BND if first is None else x_BND[:, :first]) + self.mix(x_BND, first)
         return x_BND + self.transform(x_BND)
 
-    def mix(self, x_BND: Tensor) -> Tensor:
-        """What attention adds to the tokens."""
-        return self._added(self.dropout(self.attention(self.norm1(x_BND))), self.scale1)
+    def mix(self, x_BND: Tensor, first: int | None = None) -> Tensor:
+        """What attention adds to the tokens, all or only the `first`."""
+        return self._added(self.dropout(self.attention(self.norm1(x_BND), first=first)), self.scale1)
 
     def transform(self, x_BND: Tensor) -> Tensor:
         """What the MLP adds to the tokens."""
@@ -96,7 +96,7 @@ class ViT(nn.Module):
 
     def features(self, image_BCHW: Tensor) -> Tensor:
         """What the head reads, (B, D)."""
-        return self.pool(self.encode(self.embed(image_BCHW)))
+        return self.pool(self.encode(self.embed(image_BCHW), self._tokens_read()))
 
     def embed(self, image_BCHW: Tensor) -> Tensor:
         """Patch tokens behind the class token, with positions, (B, N, D)."""
@@ -107,11 +107,17 @@ class ViT(nn.Module):
             x_BND = x_BND + self.positions
         return self.dropout(x_BND)
 
-    def encode(self, x_BND: Tensor) -> Tensor:
-        """The tokens after all layers and the final norm, unless that follows the pooling."""
+    def encode(self, x_BND: Tensor, first: int | None = None) -> Tensor:
+        """The tokens after all layers and the final norm, unless that follows the pooling.
+
+        With `first` only so many are computed in the last layer: all others serve them as keys and values.
+        """
         recompute = self.recomputes and self.training
-        for layer in self.layers:
-            x_BND = checkpoint(layer, x_BND, use_reentrant=False) if recompute else layer(x_BND)
+        for index, layer in enumerate(self.layers):
+            wanted = () if first is None or index < len(self.layers) - 1 else (first,)
+            x_BND = (
+                checkpoint(layer, x_BND, *wanted, use_reentrant=False) if recompute else layer(x_BND, *wanted)
+            )
         return self.norm(x_BND) if self.arch.final_norm == "tokens" else x_BND
 
     def pool(self, x_BND: Tensor) -> Tensor:
@@ -119,6 +125,14 @@ class ViT(nn.Module):
         first = int(self.arch.class_token)
         pooled_BD = x_BND[:, 0] if self.arch.pooling == "cls" else x_BND[:, first:].mean(1)
         return pooled_BD if self.arch.final_norm == "tokens" else self.norm(pooled_BD)
+
+    def _tokens_read(self) -> int | None:
+        """How many tokens of the last layer are needed, None for all; all are where somebody watches them."""
+        last, count = self.layers[-1], cost.last_tokens(self.arch)
+        assert isinstance(last, EncoderLayer)
+        if count == self.arch.tokens or not last.attention.may_skip:
+            return None
+        return None if any(map(is_hooked, (self.norm, *last.modules()))) else count
 
     def freeze(self, layers: int) -> None:
         """Keep the weights of the embedding and of the first layers as they are; 0 freezes nothing."""

@@ -11,7 +11,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from vitruvius.core.errors import UserError
-from vitruvius.nn.attention import unfolded
+from vitruvius.nn.attention import in_full
 from vitruvius.proxies import _activations, _layers, _passes, _preserve
 from vitruvius.proxies._activations import Activations
 
@@ -151,7 +151,7 @@ class OnePass:
 
     @cached_property
     def _forward(self) -> tuple[Tensor, Activations]:
-        with self.preserved(), unfolded(self.model), Activations() as seen:
+        with self.preserved(), in_full(self.model), Activations() as seen:
             return _passes.loss(self.model, self.x, self.y), seen
 
     @cached_property

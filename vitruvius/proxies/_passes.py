@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from vitruvius.core.errors import UserError
-from vitruvius.nn.attention import unfolded
+from vitruvius.nn.attention import in_full
 from vitruvius.proxies import _layers
 from vitruvius.proxies._activations import Activations
 
@@ -72,7 +72,7 @@ def synaptic_flow(copy: nn.Module, ones: Tensor) -> SynapticFlow:
         for parameter in copy.parameters():
             parameter.abs_()
     weights = _layers.matrices(copy)
-    with unfolded(copy), Activations() as seen:
+    with in_full(copy), Activations() as seen:
         total = class_scores(copy, ones.to("cpu", torch.float64)).sum()
     modules = _layers.attention(copy)
     attention = {id(weight) for module in modules for weight in _layers.matrices(module).values()}

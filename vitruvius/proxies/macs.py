@@ -1,8 +1,9 @@
 """Multiply-adds of one forward pass of one image.
 
-By the closed form for our ViT; for any other network the products that PyTorch's operation counter sees when
-a second image joins the first, so that products of weights with weights, computed once per pass, are left out
-in both. Counters miss the products of fused attention, so the plain form of attention is counted.
+By the closed form for our ViT, all tokens of all layers; for any other network the products that PyTorch's
+operation counter sees when a second image joins the first, so that products of weights with weights, computed
+once per pass, are left out in both. Counters miss the products of fused attention, so the plain form of
+attention is counted.
 """
 
 import torch
@@ -11,6 +12,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from vitruvius.arch import cost
+from vitruvius.nn.attention import in_full
 from vitruvius.nn.vit import ViT
 from vitruvius.proxies import OnePass
 
@@ -24,6 +26,12 @@ def macs(once: OnePass) -> float:
 
 
 def _flops(once: OnePass, images: Tensor) -> int:
-    with once.preserved(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+    all_tokens = in_full(once.model, may_fold=True)
+    with (
+        once.preserved(),
+        all_tokens,
+        sdpa_kernel(SDPBackend.MATH),
+        FlopCounterMode(display=False) as counter,
+    ):
         once.class_scores(images)
     return counter.get_total_flops()

@@ -11,6 +11,7 @@ no counterpart for LayerNorm and is left out. Only the shape of the minibatch ma
 import torch
 from torch import Generator, Tensor, nn
 
+from vitruvius.nn.attention import in_full
 from vitruvius.proxies import OnePass, _layers, _passes, _preserve
 from vitruvius.proxies._activations import Activations
 
@@ -52,7 +53,8 @@ def _draw_weights(copy: nn.Module, random: Generator) -> None:
 
 
 def _features(copy: nn.Module, x: Tensor) -> Tensor:
-    with Activations() as seen:  # residual steps are recognised by their graph, so that gradients stay on
+    # Residual steps are recognised by their graph, so that gradients stay on.
+    with in_full(copy, may_fold=True), Activations() as seen:
         _passes.class_scores(copy, x)
     features = seen.all_residual[-1].output if seen.all_residual else seen.features
     return _by_image(features.detach(), len(x))

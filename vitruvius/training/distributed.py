@@ -4,7 +4,8 @@ With one process each function is a no-op.
 
 Every process holds the whole model and computes its share of each batch. After the backward pass the
 gradients of all processes are summed by one all-reduce, which also carries the loss and the requests to stop.
-CPU tensors travel by gloo and GPU tensors by NCCL. A process that dies ends the others with a message.
+CPU tensors travel by gloo and GPU tensors by NCCL; processes of `start` share memory instead. A process that
+dies ends the others with a message.
 """
 
 import os
@@ -21,23 +22,26 @@ import torch
 from torch import Tensor, distributed
 
 from vitruvius.core.errors import UserError, WorkFailed
-from vitruvius.training import liveness
+from vitruvius.training import liveness, shared_gradients
+from vitruvius.training.shared_gradients import SharedGradients
 
 T = TypeVar("T")
 LOCAL = "127.0.0.1"
 ALONE = "--workers 1 trains in one process"
 OWN_GROUP = "VITRUVIUS_GROUP"
-"""The environment variable that tells a process of `start` its port, rank and number of processes."""
+"""The environment variable that tells a process of `start` its port, rank, number of processes and folder."""
+_shared: list[SharedGradients] = []  # of the group that this process is in, if it is one of `start`
 
 
 @contextmanager
 def init() -> Iterator[None]:
     """Join the process group for which this process was started, if any, and leave it at the end."""
     if OWN_GROUP in os.environ:
-        port, rank, processes = map(int, os.environ[OWN_GROUP].split())
+        *numbers, folder = os.environ[OWN_GROUP].split(maxsplit=3)
+        port, rank, processes = map(int, numbers)
         store = distributed.TCPStore(LOCAL, port, is_master=False)  # type: ignore[attr-defined]
         store.set(_ready(rank), "")
-        with group(store, rank, processes):
+        with group(store, rank, processes), _sharing(folder, rank, processes):
             yield
         return
     if "TORCHELASTIC_RUN_ID" not in os.environ and "LOCAL_RANK" not in os.environ:
@@ -67,20 +71,30 @@ def start(processes: int, command: Sequence[str]) -> Iterator[None]:
         )
     except RuntimeError as error:
         raise UserError(f"processes cannot talk to one another here: {error}; {ALONE}") from error
-    with TemporaryDirectory() as folder, _loopback():
+    with TemporaryDirectory(dir=shared_gradients.parent()) as folder, _loopback():
         workers = [
-            _worker(command, f"{store.port} {rank} {processes}", Path(folder) / str(rank))
+            _worker(command, f"{store.port} {rank} {processes} {folder}", Path(folder) / str(rank))
             for rank in range(1, processes)
         ]
         try:
             _wait_until_ready(store, workers)
-            with group(store, 0, processes):
+            with group(store, 0, processes), _sharing(folder, 0, processes):
                 yield
         except liveness.ProcessLost as error:
             raise liveness.ProcessLost("; ".join([str(error), *_last_words(workers)])) from error
         finally:
             for worker in workers:
                 _end(worker.process)
+
+
+@contextmanager
+def _sharing(folder: str, rank: int, processes: int) -> Iterator[None]:
+    """Let `reduce_gradients` use memory that the processes of this group share."""
+    _shared.append(SharedGradients(Path(folder), rank, processes))
+    try:
+        yield
+    finally:
+        _shared.clear()
 
 
 @contextmanager
@@ -197,11 +211,18 @@ def reduce_gradients(parameters: Sequence[Tensor], numbers: Tensor) -> Tensor:
     if world_size() == 1:
         return numbers
     trained = [parameter for parameter in parameters if parameter.grad is not None]
-    gradients = [parameter.grad.flatten() for parameter in trained if parameter.grad is not None]
-    flat = torch.cat([*gradients, numbers.to(gradients[0].dtype)])
-    all_reduce_sum(flat)
-    *parts, summed = torch.split(flat, [*(len(gradient) for gradient in gradients), len(numbers)])
-    for parameter, part in zip(trained, parts, strict=True):
+    gradients = [parameter.grad for parameter in trained if parameter.grad is not None]
+    lengths, first = [gradient.numel() for gradient in gradients], gradients[0]
+    shared = _shared[0] if _shared and first.device.type == "cpu" else None
+    if shared is not None and shared.prepare(first, sum(lengths), all_reduce_sum):
+        shared.write(gradients)
+        summed = all_reduce_sum(numbers)
+        flat = shared.total()
+    else:
+        flat = torch.cat([*(gradient.flatten() for gradient in gradients), numbers.to(first.dtype)])
+        all_reduce_sum(flat)
+        summed = flat[len(flat) - len(numbers) :]
+    for parameter, part in zip(trained, torch.split(flat[: sum(lengths)], lengths), strict=True):
         parameter.grad = part.view_as(parameter)
     return summed
 
