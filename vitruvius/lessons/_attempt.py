@@ -62,6 +62,20 @@ class Attempt:
         return filled(value, self.given[name]) if name in self.given else value
 
 
+def write_second_moment(write: Attempt, data: Any) -> Any:
+    """Write down the second moment of data whose columns are samples, as a first step of several lessons."""
+    n = data.shape[1]
+    return write(
+        "moment",
+        data @ data.T / n,
+        "second moment of the data",
+        "What is divided by: the samples, or one less?",
+        r"S = \frac1n X X^T",
+        sample=("n - 1 is divided by", data @ data.T / (n - 1) if n > 1 else None),
+        total=("nothing is divided by", data @ data.T),
+    )
+
+
 def _shows(wrong: Any, right: Any) -> bool:
     """Whether a value has the shape of another one and differs from it by more than roundings may."""
     found, wanted = flat(wrong), flat(right)

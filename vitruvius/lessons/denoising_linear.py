@@ -19,6 +19,7 @@ from torch import Tensor
 from vitruvius import lessons
 from vitruvius.core.blocks import Bars
 from vitruvius.lessons import Answer, Attempt, Board, Exact, Matrix, Proof, Step, exact
+from vitruvius.lessons._attempt import write_second_moment
 from vitruvius.lessons._draws import principal
 from vitruvius.lessons._exact import worth
 from vitruvius.lessons._proofs import agree, within
@@ -115,16 +116,8 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
 
 def attempt(question: Question, write: Attempt) -> None:
     """The moment, the best map, the factors, the least error."""
-    (data,), n, tau2 = arrays(question.data), question.sizes["n"], float(question.noise) ** 2
-    moment = write(
-        "moment",
-        data @ data.T / n,
-        "second moment of the data",
-        "What is divided by: the samples, or one less?",
-        r"S = \frac1n X X^T",
-        sample=("n - 1 is divided by", data @ data.T / (n - 1) if n > 1 else None),
-        total=("nothing is divided by", data @ data.T),
-    )
+    (data,), tau2 = arrays(question.data), float(question.noise) ** 2
+    moment = write_second_moment(write, data)
     eye = np.eye(len(moment))
 
     def best(variance: float) -> Array:

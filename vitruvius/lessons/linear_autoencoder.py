@@ -20,6 +20,7 @@ from torch import Tensor
 from vitruvius import lessons
 from vitruvius.core.blocks import Bars
 from vitruvius.lessons import Answer, Attempt, Board, Matrix, Proof, Step, exact
+from vitruvius.lessons._attempt import write_second_moment
 from vitruvius.lessons._draws import principal
 from vitruvius.lessons._exact import worth
 from vitruvius.lessons._proofs import agree, holds
@@ -128,16 +129,8 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
 
 def attempt(question: Question, write: Attempt) -> None:
     """The moment, the gradients at the start, the eigenvalues, the minimum."""
-    data, n, k = np.array(question.data, float), question.sizes["n"], question.latent
-    moment = write(
-        "moment",
-        data @ data.T / n,
-        "second moment of the data",
-        "What is divided by: the samples, or one less?",
-        r"S = \frac1n X X^T",
-        sample=("n - 1 is divided by", data @ data.T / (n - 1) if n > 1 else None),
-        total=("nothing is divided by", data @ data.T),
-    )
+    data, k = np.array(question.data, float), question.latent
+    moment = write_second_moment(write, data)
     w1, w2 = (matrix.astype(float) for matrix in question.start())
     rest = moment - w2 @ w1 @ moment
     write(

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from vitruvius import lessons
 from vitruvius.lessons import Answer, Attempt, Board, Exact, Matrix, Proof, Step, exact
+from vitruvius.lessons._attempt import write_second_moment
 from vitruvius.lessons._draws import principal
 from vitruvius.lessons._exact import worth
 from vitruvius.lessons._figures import heatmap
@@ -118,17 +119,9 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
 
 def attempt(question: Question, write: Attempt) -> None:
     """The moment, the best map, the least error."""
-    (data,), n, hidden = arrays(question.data), question.sizes["n"], float(question.mask)
+    (data,), hidden = arrays(question.data), float(question.mask)
     seen = 1 - hidden
-    moment = write(
-        "moment",
-        data @ data.T / n,
-        "second moment of the data",
-        "What is divided by: the samples, or one less?",
-        r"S = \frac1n X X^T",
-        sample=("n - 1 is divided by", data @ data.T / (n - 1) if n > 1 else None),
-        total=("nothing is divided by", data @ data.T),
-    )
+    moment = write_second_moment(write, data)
 
     def best(kept: float) -> Array:
         masked = kept * moment + (1 - kept) * np.diag(np.diag(moment))
