@@ -13,6 +13,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from vitruvius import datasets
 from vitruvius.cli import main
 from vitruvius.core import files, plugins, runs
 from vitruvius.training import device, loop
@@ -284,6 +285,27 @@ def test_data_that_cannot_be_learned_is_refused_before_training(
     assert train(tmp_path, "--data", f"{tmp_path / 'mine.py'}:data", *SMALL, "--name", "a") == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "train").exists()
+
+
+@pytest.mark.parametrize(
+    ("verb", "words", "message"),
+    [
+        ("train", ["--arch", "mnits"], "no preset 'mnits'"),
+        ("train", ["--arch", "fifty:n99"], "no network in fifty 'n99'"),
+        ("train", ["--arch", "auto", "--set", "dept=3"], "no field in Arch 'dept'"),
+        ("pretrain", ["--model", "vit", "--data", "mnist", "--arch", "mnits"], "no preset 'mnits'"),
+    ],
+)
+def test_a_mistyped_network_is_refused_before_data_are_read(
+    verb: str,
+    words: list[str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(datasets, "get", lambda *words, **options: pytest.fail("data were read"))
+    assert main([verb, *words]) == 2
+    assert message in capsys.readouterr().err
 
 
 def test_a_start_from_another_run_takes_its_weights(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from vitruvius.arch import auto, tables
 from vitruvius.arch.arch import Arch
 from vitruvius.arch.cost import refuse_if_too_big
 from vitruvius.core.config import Part, Settings, settings
-from vitruvius.core.errors import UserError
+from vitruvius.core.errors import UserError, unknown
 
 
 class Images(Protocol):
@@ -32,6 +32,14 @@ class ArchChoice(Part):
     set: Settings = ()
     """Change fields of the network: patch, width, depth, heads, head_dim, mlp, pooling, dropout, ...
     (docs/networks.md lists all, and the format of FILE.json)."""
+
+    def refuse_unknown(self) -> None:
+        """Refuse a name of no network, and a field that no network has, before any data are read."""
+        for field in settings(self.set):
+            if field not in Arch.model_fields:
+                raise unknown("field in Arch", field, Arch.model_fields)
+        if self.arch != "auto":
+            tables.refuse_unknown(self.arch)
 
     def resolve(self, data: Images, batch: int = 0, labelled: bool = True, **defaults: Any) -> Arch:
         """Return the network for these data; refuse one that takes other images or does not fit into memory.

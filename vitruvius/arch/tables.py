@@ -52,8 +52,9 @@ def arch(name: str, changes: Settings = (), **from_data: Any) -> Arch:
     them. A FOLDER is a run or a checkpoint of transformers or timm, whose weights are fitted to the data, as
     TABLE:ROW is, such as fifty:n50, unless the table says otherwise.
     """
-    if (table := name.rpartition(":")[0]) == "fifty" or table.endswith(".json"):
-        fields = _row(name, from_data)
+    refuse_unknown(name)
+    if _is_row(name):
+        fields = _network(_row(name), name, from_data).model_dump(exclude_unset=True)
     elif name.endswith(".json"):
         described = read_json(Path(name))
         described = described["arch"] if isinstance(described, dict) and "arch" in described else described
@@ -62,14 +63,24 @@ def arch(name: str, changes: Settings = (), **from_data: Any) -> Arch:
         fields = {**presets()[name].arch.model_dump(exclude_unset=True), **from_data}
     elif (folder := public_configs.find(name)) is not None:
         fields = {**public_configs.read(folder).fields, **from_data}
-    elif (folder := run_folder(name)) is not None:
-        fields = {**read_object(folder / "model.json")["arch"], **from_data}
     else:
-        raise unknown("preset", name, presets(), "or a file: NAME.json, a row of a table: fifty:n50")
+        folder = run_folder(name)
+        assert folder is not None
+        fields = {**read_object(folder / "model.json")["arch"], **from_data}
     try:
         return Arch(**{**fields, **settings(changes)})
     except UserError as error:
         raise UserError(f"{name}: {error}" if name.endswith(".json") else str(error)) from None
+
+
+def refuse_unknown(name: str) -> None:
+    """Refuse a name of no network and a file that cannot be read; it takes no data to say so."""
+    if _is_row(name):
+        _row(name)
+    elif name.endswith(".json"):
+        read_json(Path(name))
+    elif name not in presets() and public_configs.find(name) is None and run_folder(name) is None:
+        raise unknown("preset", name, presets(), "or a file: NAME.json, a row of a table: fifty:n50")
 
 
 def run_folder(source: str) -> Path | None:
@@ -148,15 +159,21 @@ def about(path: Path, key: str) -> Any:
     return content.get(key) if isinstance(content, dict) and "archs" in content else None
 
 
-def _row(name: str, from_data: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of the network that TABLE:ROW names; other rows need not fit the data."""
+def _is_row(name: str) -> bool:
+    """Whether a name is TABLE:ROW."""
+    table = name.rpartition(":")[0]
+    return table == "fifty" or table.endswith(".json")
+
+
+def _row(name: str) -> dict[str, Any]:
+    """Return the entry that TABLE:ROW names; other rows need not fit the data."""
     table, _, wanted = name.rpartition(":")
     path = file([table])
     assert path is not None
     found = {str(row.get("name", f"net{index}")): row for index, row in enumerate(_rows(path), 1)}
     if wanted not in found:
         raise unknown(f"network in {table}", wanted, found)
-    return _network(found[wanted], f"{table}:{wanted}", from_data).model_dump(exclude_unset=True)
+    return found[wanted]
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:

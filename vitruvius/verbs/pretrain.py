@@ -18,12 +18,11 @@ from vitruvius import datasets
 from vitruvius.core import config, files, records, runs, signals
 from vitruvius.core.config import Flags
 from vitruvius.core.runs import RunFolder
-from vitruvius.pretraining.results import Points, read_points
-from vitruvius.pretraining.results import Result as Result
 from vitruvius.pretraining.settings import Pretraining
 
 if TYPE_CHECKING:
     from vitruvius.pretraining.prepare import Prepared
+    from vitruvius.pretraining.results import Points, Result
 
 
 class Config(config.RunConfig, Pretraining):
@@ -39,11 +38,14 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     started = time.perf_counter()  # the time limit counts reading data too
     from vitruvius.pretraining import evaluate
     from vitruvius.pretraining.prepare import prepare
+    from vitruvius.pretraining.results import read_points
     from vitruvius.training import session
     from vitruvius.training.results import Epoch
 
     prepared = None
     if flags.resume is None:  # faults are found before there is a folder
+        if config.model == "vit":
+            config.refuse_unknown()
         config = _with_network(config)
         yield from config.decode()
         prepared = prepare(config)
@@ -83,7 +85,7 @@ def _with_network(config: Config) -> Config:
 
 
 def _write(
-    folder: RunFolder, config: Config, prepared: "Prepared", result: Result, epochs: list[Points]
+    folder: RunFolder, config: Config, prepared: "Prepared", result: "Result", epochs: "list[Points]"
 ) -> None:
     """Write the weights, the table of all epochs, the assignment's log and the report."""
     from vitruvius.pretraining import assignment_log, autoencoders, evaluate, report

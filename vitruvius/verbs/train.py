@@ -57,6 +57,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
             runs.refuse_used_name("train", flags)
         prepared = None
         if flags.resume is None:  # what cannot be trained is refused before there is a run folder
+            config.refuse_unknown()
             yield from config.decode()
             prepared = classifier.prepare(config)
             config = classifier.decided(
