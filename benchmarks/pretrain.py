@@ -22,6 +22,7 @@ from vitruvius import datasets
 from vitruvius.core.config import Flags
 from vitruvius.core.errors import UserError
 from vitruvius.datasets import Dataset, Split
+from vitruvius.pretraining.results import Result
 from vitruvius.verbs import pretrain, probe
 
 GRID_SECONDS, MNIST_SECONDS = 90, 15 * 60
@@ -82,7 +83,7 @@ def grid(root: Path, quick: bool) -> tuple[list[dict[str, Any]], list[str]]:
     return rows, broken
 
 
-def above_pca(found: pretrain.Result) -> list[dict[str, Any]]:
+def above_pca(found: Result) -> list[dict[str, Any]]:
     """How far the loss of linear autoencoders of latent 5 and 20 lies above PCA's, relatively."""
     return [
         {

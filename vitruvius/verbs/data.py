@@ -14,9 +14,6 @@ from typing import ClassVar
 from vitruvius.core import config, records, runs
 from vitruvius.core.config import Flags, Positional
 from vitruvius.datasets import DataChoice
-from vitruvius.inspecting.results import Result
-
-__all__ = ["Config", "Result", "run"]
 
 
 class Config(config.RunConfig, DataChoice):
@@ -30,6 +27,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Read the data, compare the parts, write the contact sheet and the page."""
     from vitruvius import datasets
     from vitruvius.inspecting import duplicates, report
+    from vitruvius.inspecting.results import Result
 
     asked = config.model_copy(update={"skip_bad": True})  # unreadable files are listed here
     yield from asked.decode()

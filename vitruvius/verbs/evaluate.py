@@ -11,7 +11,6 @@ from vitruvius.core import config, records, runs
 from vitruvius.core.config import Flags, Positional
 from vitruvius.core.errors import UserError
 from vitruvius.datasets import DataChoice
-from vitruvius.training.results import Evaluation as Result
 
 
 class Config(config.RunConfig, DataChoice):
@@ -28,7 +27,7 @@ class Config(config.RunConfig, DataChoice):
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Classify the images, compare with their classes, write the report."""
     from vitruvius.training import card, evaluate, foreign, mistakes, predictor, report
-    from vitruvius.training.results import class_scores
+    from vitruvius.training.results import Evaluation, class_scores
 
     if flags.resume is not None and not config.run:
         config = runs.recorded(runs.find(flags.resume, "evaluate", flags.runs), Config)
@@ -44,7 +43,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     with runs.opened("evaluate", config, flags) as (folder, config):
         yield records.Note(text=f"{found.name}: {len(found.images.x):,} images ({found.part})")
         score = evaluate.score(model.net, foreign.batches(model, found.images), model.classes)
-        result = Result(
+        result = Evaluation(
             verdict=card.verdict(score, f"images of {found.name}"),
             accuracy=score.accuracy,
             interval=score.interval,

@@ -14,10 +14,7 @@ from typing import ClassVar
 
 from vitruvius.core import config, records, runs
 from vitruvius.core.config import Flags
-from vitruvius.exporting.results import Result
 from vitruvius.exporting.settings import ExportSettings
-
-__all__ = ["Config", "Result", "run"]
 
 
 class Config(config.Config, ExportSettings):

@@ -15,14 +15,10 @@ from typing import ClassVar
 
 from vitruvius.core import config, records, runs
 from vitruvius.core.config import Flags
-from vitruvius.measuring import prices
-from vitruvius.measuring.results import Machine, Result
 from vitruvius.measuring.settings import MeasureSettings
 
 BUSY = 0.5
 """Processes per machine, over the last minute, from which on others take part of the time."""
-
-__all__ = ["Config", "Result", "run"]
 
 
 class Config(config.RunConfig, MeasureSettings):
@@ -52,7 +48,8 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
 
     found = [] if config.calibrate else networks.find(config, flags.runs)
     load = _load()
-    from vitruvius.measuring import calibrate, latency, report
+    from vitruvius.measuring import calibrate, latency, prices, report
+    from vitruvius.measuring.results import Machine, Result
     from vitruvius.training import device
 
     found = calibrate.networks() if config.calibrate else found

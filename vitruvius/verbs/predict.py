@@ -17,8 +17,6 @@ from pydantic import Field
 from vitruvius.core import config, files, records, runs
 from vitruvius.core.config import Flags, Positional
 from vitruvius.core.errors import UserError
-from vitruvius.training import picture_files
-from vitruvius.training.predictions import Prediction, Predictions
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -43,7 +41,8 @@ class Config(config.RunConfig):
 
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Classify the images and draw what the model attends to; an image that cannot be read is a row."""
-    from vitruvius.training import pictures, predictor
+    from vitruvius.training import picture_files, pictures, predictor
+    from vitruvius.training.predictions import Prediction, Predictions
 
     config = _without_run(config, flags.runs)
     if flags.resume is not None and not config.run and not config.images:
@@ -86,10 +85,12 @@ def _without_run(config: Config, root: str) -> Config:
 
     A run of that name comes first, and a folder that holds one.
     """
+    from vitruvius.training import picture_files
+
     word, folder = config.run, Path(config.run)
     marks = ("config.json", "manifest.json", "state")
-    places = (folder, Path(root, "train", word)) if folder.name == word else (folder,)
-    is_run = any((place / mark).exists() for place in places for mark in marks)
+    folders = (folder, Path(root, "train", word)) if folder.name == word else (folder,)
+    is_run = any((one / mark).exists() for one in folders for mark in marks)
     if not word or is_run or not picture_files.are_named(word):
         return config
     return config.model_copy(update={"run": "", "images": (word, *config.images)})

@@ -13,7 +13,6 @@ from vitruvius.core import config, files, records, runs
 from vitruvius.core.config import Flags, Positional
 from vitruvius.core.errors import UserError
 from vitruvius.datasets import DataChoice, Dataset
-from vitruvius.pretraining.results import ProbeResult as Result
 from vitruvius.pretraining.settings import ProbeChoice
 from vitruvius.training.recipe import Threads
 
@@ -30,6 +29,7 @@ class Config(config.RunConfig, DataChoice, ProbeChoice, Threads):
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Fit a probe to each kind of features and measure its accuracy."""
     from vitruvius.pretraining import features, pca, probe, report
+    from vitruvius.pretraining.results import ProbeResult
     from vitruvius.render import figures
     from vitruvius.training import device
 
@@ -52,7 +52,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         labels = len(data.train) if config.labels == "all" else config.labels
         found = {"rows": tuple(scores), "protocol": probe.protocol(config, data), "data": data.name}
         run = str(folder.folder)
-        result = Result(**found, labels=labels, draws=len(scores[0].accuracies), run=run)
+        result = ProbeResult(**found, labels=labels, draws=len(scores[0].accuracies), run=run)
         folder.keep(result)
         figures.write_png(report.probe_bars(result), folder.path("accuracy.png"))
         folder.seal(runs.environment())

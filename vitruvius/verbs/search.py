@@ -14,7 +14,6 @@ from collections.abc import Iterator
 
 from vitruvius.core import records, runs, signals
 from vitruvius.core.config import Flags
-from vitruvius.searching.results import Result as Result
 from vitruvius.searching.settings import Config as Config
 
 

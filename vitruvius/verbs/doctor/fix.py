@@ -17,7 +17,6 @@ from pydantic import Field
 from vitruvius.core import config, plugins, records
 from vitruvius.core.config import Flags, Positional, Rest
 from vitruvius.core.errors import UserError
-from vitruvius.doctor.results import Fixed
 
 
 class Config(config.Config):
@@ -43,6 +42,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     for bug in bugs:
         plugins.module("checks", bug)  # refuses an unknown name with its neighbours
     from vitruvius.doctor import fixing
+    from vitruvius.doctor.results import Fixed
     from vitruvius.doctor.script import compiled
 
     script = Path(config.script)

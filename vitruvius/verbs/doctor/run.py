@@ -17,14 +17,16 @@ vitruvius doctor run --name monday train.py
 import inspect
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from vitruvius.core import config, plugins, records, runs
 from vitruvius.core.config import Flags, Positional, Rest
 from vitruvius.core.errors import UserError
-from vitruvius.doctor.results import Document, Explained
+
+if TYPE_CHECKING:
+    from vitruvius.doctor.results import Explained
 
 
 class Config(config.RunConfig):
@@ -58,6 +60,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         yield _explained(config.explain)
         return
     from vitruvius.doctor import children, formats, report, script
+    from vitruvius.doctor.results import Document
 
     to_stderr = flags.json or config.format != "text"
     words = (config.script, config.arguments, config.steps, to_stderr, config.table, config.module)
@@ -85,8 +88,10 @@ def _refuse(config: Config, flags: Flags) -> None:
         raise UserError(f"--json and --format {config.format} are two formats: leave one out")
 
 
-def _explained(bug: str) -> Explained:
+def _explained(bug: str) -> "Explained":
     """What a check says about itself, and its lesson."""
+    from vitruvius.doctor.results import Explained
+
     check = plugins.module("checks", bug)
     lesson = getattr(check, "LESSON", None)
     summary = plugins.members("lessons")[lesson].summary if lesson else ""
