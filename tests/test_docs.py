@@ -339,3 +339,22 @@ def test_every_verb_is_in_the_readme() -> None:
     text = (ROOT / "README.md").read_text()
     for name in plugins.members("verbs"):
         assert f"vitruvius {name}" in text, name
+
+
+def unnamed_files(picture: str) -> list[str]:
+    """The files of rooms with one subject that a description of the package does not name.
+
+    In a family, such as `checks`, the folder itself lists its members.
+    """
+    families = {"kernels", "datasets", "objectives", "optimisers", "proxies", "checks", "lessons", "verbs"}
+    rooms = [path for path in plugins.PACKAGE.iterdir() if path.is_dir() and path.name not in families]
+    files = [path for room in rooms for path in room.glob("*.py") if not path.stem.startswith("_")]
+    parts = dict(re.findall(r"^  (\w+)/ (.*?)(?=^  \w|^```)", picture, re.M | re.S))
+    named = {room: set(re.findall(r"\w+", text)) for room, text in parts.items()}
+    return [f"{path.parent.name}/{path.name}" for path in files if path.stem not in named[path.parent.name]]
+
+
+def test_the_architecture_names_every_file() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    assert unnamed_files(text) == []
+    assert unnamed_files(text.replace("pca, latent_size", "pca")) == ["pretraining/latent_size.py"]

@@ -34,11 +34,11 @@ def here(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     decoded: list[int] = []
 
-    def decode(places: list[_decoder.Place], target: _workers.Target, workers: int) -> object:
+    def decode(locations: list[_decoder.Location], target: _workers.Target, workers: int) -> object:
         rows = _decoder.rows(target.path, target.pictures, target.side)
-        for place in places:
-            decoded.append(place.row)
-            yield [_decoder.decode(place, rows, target.fit)]
+        for location in locations:
+            decoded.append(location.row)
+            yield [_decoder.decode(location, rows, target.fit)]
 
     monkeypatch.setattr(_workers, "decode", decode)
     return decoded

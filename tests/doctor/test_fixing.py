@@ -37,12 +37,12 @@ def script(tmp_path: Path) -> Path:
     return path
 
 
-def here(script: Path) -> fixing.Run:
+def here(script: Path) -> fixing.Diagnose:
     """Runs every copy in this process."""
     return lambda source: run_script(str(script), (), None, to_stderr=True, source=source)
 
 
-def fixed(script: Path, run: fixing.Run | None = None, bugs: tuple[str, ...] = ()) -> Fixed:
+def fixed(script: Path, run: fixing.Diagnose | None = None, bugs: tuple[str, ...] = ()) -> Fixed:
     *_, last = fixing.fixed(script, run or here(script), bugs)
     assert isinstance(last, Fixed)
     return last

@@ -10,14 +10,16 @@ import pytest
 from vitruvius.core.blocks import Text
 from vitruvius.core.errors import UserError
 from vitruvius.teaching import coursework, solved_document
-from vitruvius.teaching.coursework import Lesson, Row
+from vitruvius.teaching.coursework import AssignmentQuestion, Lesson
 from vitruvius.teaching.results import Document
 from vitruvius.verbs import explain
 
 ROOT = Path(__file__).parent.parent.parent
 ROWS = (
-    Row("1 edges", ("vitruvius explain sentence_graph",), "edges", ("edges",), (), "It says 6: it is 12."),
-    Row(
+    AssignmentQuestion(
+        "1 edges", ("vitruvius explain sentence_graph",), "edges", ("edges",), (), "It says 6: it is 12."
+    ),
+    AssignmentQuestion(
         "2 loops",
         ("vitruvius explain sentence_graph",),
         "",
@@ -25,7 +27,7 @@ ROWS = (
         ("vitruvius.proxies.snip.snip",),
         "",
     ),
-    Row("3 train", ("vitruvius train --epochs 1",), "test accuracy", (), (), ""),
+    AssignmentQuestion("3 train", ("vitruvius train --epochs 1",), "test accuracy", (), (), ""),
 )
 
 

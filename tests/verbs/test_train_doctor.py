@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from vitruvius.checks import shown_place
+from vitruvius.checks import shown_location
 from vitruvius.cli import main
 from vitruvius.core import files
 from vitruvius.core.errors import UserError
@@ -114,7 +114,7 @@ def test_a_bug_in_our_own_loop_is_named_with_its_line(
     shown = capsys.readouterr()
     source = Path(loop.__file__).read_text().splitlines()
     line = next(number for number, text in enumerate(source, 1) if "job.optimiser.step()" in text)
-    assert f"{shown_place(f'{loop.__file__}:{line}')}: error: zero_grad (exact)" in shown.err
+    assert f"{shown_location(f'{loop.__file__}:{line}')}: error: zero_grad (exact)" in shown.err
     assert "doctor: error: zero_grad" in shown.out
     assert [(found["bug"], found["where"]) for found in said(tmp_path, "a")] == [
         ("zero_grad", f"{loop.__file__}:{line}")

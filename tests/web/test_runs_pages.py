@@ -14,7 +14,7 @@ from tests.web.visitor import HOSTILE, Visitor, epoch, events, identity
 from vitruvius.core import files
 from vitruvius.core.records import Record
 from vitruvius.core.runs import RunFolder
-from vitruvius.measuring.results import Machine, Row
+from vitruvius.measuring.results import Machine, Measurement
 from vitruvius.measuring.results import Result as Measured
 from vitruvius.pretraining.results import Point, Points
 from vitruvius.ranking.results import WORKLOAD, Workload
@@ -273,7 +273,9 @@ def test_a_ranking_that_has_just_begun_says_so(tmp_path: Path) -> None:
 
 def test_a_measurement_is_said_by_its_fastest_network() -> None:
     sizes: dict[str, Any] = {"runtime": "torch", "params": 1, "macs": 1}
-    rows = [Row(name=name, batch=1, median_ms=ms, **sizes) for name, ms in (("a", 2.0), ("b", 0.51234))]
+    rows = [
+        Measurement(name=name, batch=1, median_ms=ms, **sizes) for name, ms in (("a", 2.0), ("b", 0.51234))
+    ]
     facts: dict[str, Any] = {"device": "cpu", "threads": 1, "cores": 2, "load": 3.0, "is_busy": True}
     machine = Machine(versions={}, **facts)
     found = Measured(rows=tuple(rows), training=False, repeats=2, machine=machine, run="here")

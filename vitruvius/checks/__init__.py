@@ -32,7 +32,7 @@ from vitruvius.checks._event import (
 from vitruvius.checks._finding import (
     Finding,
     quoted,
-    shown_place,
+    shown_location,
 )
 from vitruvius.checks._operation_events import (
     Argmax,
@@ -134,7 +134,7 @@ __all__ = [
     "lines",
     "named",
     "quoted",
-    "shown_place",
+    "shown_location",
     "training",
 ]
 

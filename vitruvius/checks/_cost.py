@@ -9,7 +9,7 @@ LARGEST = 4_000_000  # numbers; nothing larger is computed only to be timed
 
 
 def milliseconds(compute: Callable[[], Any]) -> float:
-    """The shortest of a few runs."""
+    """Milliseconds that a computation takes: the shortest of a few runs."""
     compute()
     taken = []
     for _ in range(REPEATS):

@@ -49,7 +49,7 @@ class Finding(records.Record):
         return "\n".join(_row(mark, line, text) for line, mark, text in rows)
 
     def view(self) -> Iterable[Block]:
-        line = f"{shown_place(self.where)}: " if self.where else ""
+        line = f"{shown_location(self.where)}: " if self.where else ""
         style = "note" if self.severity == "info" else self.severity
         module = f" in module {self.module}" if self.module and self.module not in self.evidence else ""
         yield Text(text=f"{line}{self.severity}: {self.bug} ({self.confidence}){module}", style=style)
@@ -79,7 +79,7 @@ def _folded(text: str) -> str:
     return fill(text, 79, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
 
 
-def shown_place(where: str) -> str:
+def shown_location(where: str) -> str:
     """A `file:line` as a person in the working directory would write it."""
     file, colon, line = where.rpartition(":")
     path = Path(file)

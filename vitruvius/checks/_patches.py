@@ -48,7 +48,7 @@ def step_after_backward(where: str, built: str) -> Patch | None:
     target = builder.targets[0] if isinstance(builder, ast.Assign) and len(builder.targets) == 1 else None
     if not isinstance(target, ast.Name) or calls(statement, "scale"):
         return None
-    scopes = [source.scope(source.statement(place) or statement) for place in (where, built)]
+    scopes = [source.scope(source.statement(line) or statement) for line in (where, built)]
     seen = isinstance(scopes[1], ast.Module) or scopes[0] is scopes[1]
     return source.patch(source.after(statement, f"{target.id}.step()")) if seen else None
 
@@ -69,7 +69,7 @@ def ordered_steps(where: str) -> Patch | None:
     source, step = found
     block = [statement for statement in source.block(step) if source.is_alone(statement)]
     index = block.index(step)
-    backwards = [place for place, statement in enumerate(block) if method(statement, "backward")]
+    backwards = [at for at, statement in enumerate(block) if method(statement, "backward")]
     if len(backwards) != 1:
         return None
     (backward,) = backwards
@@ -170,11 +170,11 @@ def same_shape(where: str, scores: tuple[int, ...], target: tuple[int, ...]) -> 
     return source.patch(source.replaced(given, f"{text}.{axis}"))
 
 
-def registered(attribute: str, places: Iterable[str]) -> Patch | None:
+def registered(attribute: str, lines: Iterable[str]) -> Patch | None:
     """`self.layers = [...]`, assigned once, becomes an nn.ModuleList, a dictionary an nn.ModuleDict."""
     name = attribute.rpartition(".")[2]
     found: list[tuple[Source, ast.expr]] = []
-    files = {place.rpartition(":")[0]: place for place in places}
+    files = {line.rpartition(":")[0]: line for line in lines}
     for source in filter(None, map(read, files.values())):
         for node in ast.walk(source.tree):
             targets = node.targets if isinstance(node, ast.Assign) else []

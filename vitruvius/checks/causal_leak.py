@@ -67,5 +67,5 @@ def _before(specimen: Specimen, position: int, output: Tensor) -> Tensor | None:
     axis, x = specimen.example.time_axis, specimen.x
     if output.dim() == 2 and len(output) == x.shape[0] * x.shape[1]:  # rows and positions in one axis
         output = output.reshape(x.shape[0], x.shape[1], -1)
-    axes = [place for place in (axis, 2) if output.dim() > place and output.shape[place] == x.shape[axis]]
+    axes = [one for one in (axis, 2) if output.dim() > one and output.shape[one] == x.shape[axis]]
     return output.narrow(axes[0], 0, position) if axes else None

@@ -53,8 +53,8 @@ def _attribute(known: checks.Parameter) -> str:
 def _patch(trace: Trace, missing: list[checks.Parameter]) -> Patch | None:
     """Hold the modules of one plain list or dictionary in a ModuleList or ModuleDict."""
     attributes = {known.attribute for known in missing}
-    places = [event.where for event in (*trace.of(Step), *trace.forwards())]
-    return registered(attributes.pop(), places) if len(attributes) == 1 and all(attributes) else None
+    lines = [event.where for event in (*trace.of(Step), *trace.forwards())]
+    return registered(attributes.pop(), lines) if len(attributes) == 1 and all(attributes) else None
 
 
 def _rests(trace: Trace, known: checks.Parameter) -> bool:

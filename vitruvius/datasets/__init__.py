@@ -194,8 +194,8 @@ def is_folder(name: str, data_dir: str | None = None) -> bool:
     """Whether a name is that of no data set but of a folder here (or in `data_dir`): PATH or PATH@SIDE."""
     path, _, side = name.rpartition("@")
     paths = [name, path] if path and side.isdecimal() else [name]
-    places = (os.path.join(os.path.expanduser(data_dir or ""), os.path.expanduser(path)) for path in paths)
-    is_dir = bool(name) and any(map(os.path.isdir, places))
+    folders = (os.path.join(os.path.expanduser(data_dir or ""), os.path.expanduser(path)) for path in paths)
+    is_dir = bool(name) and any(map(os.path.isdir, folders))
     return is_dir and name.partition(":")[0] not in plugins.members("datasets")
 
 

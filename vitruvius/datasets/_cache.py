@@ -26,7 +26,7 @@ from vitruvius.core.config import Strict
 from vitruvius.core.errors import UserError, WorkFailed, reason
 from vitruvius.core.records import Progress
 from vitruvius.datasets import _decoder, _workers
-from vitruvius.datasets._decoder import Outcome, Place
+from vitruvius.datasets._decoder import Location, Outcome
 from vitruvius.datasets._listing import Picture
 from vitruvius.datasets._survey import Fit, Sizes, sizes_of
 
@@ -91,8 +91,8 @@ def key(pictures: Sequence[Picture], side: int, fit: Fit) -> str:
                 stamps[picture.path] = (found.st_size, found.st_mtime_ns)
             except OSError:
                 stamps[picture.path] = (-1, 0)
-        place = [picture.name, str(picture.path), picture.offset, picture.length, *stamps[picture.path]]
-        digest.update(json.dumps(place).encode() + b"\n")
+        stamp = [picture.name, str(picture.path), picture.offset, picture.length, *stamps[picture.path]]
+        digest.update(json.dumps(stamp).encode() + b"\n")
     return digest.hexdigest()
 
 
@@ -170,12 +170,13 @@ def _make(
 def _decoded(
     part: Path, pictures: Sequence[Picture], side: int, fit: Fit, label: str
 ) -> Generator[Progress, None, list[Outcome]]:
-    places = [
-        Place(row, str(picture.path), picture.offset, picture.length) for row, picture in enumerate(pictures)
+    locations = [
+        Location(row, str(picture.path), picture.offset, picture.length)
+        for row, picture in enumerate(pictures)
     ]
     target = _workers.Target(part, len(pictures), side, fit)
     found: list[Outcome] = []
-    for outcomes in _workers.decode(places, target, _workers.cores()):
+    for outcomes in _workers.decode(locations, target, _workers.cores()):
         found += outcomes
         yield Progress(done=len(found), total=len(pictures), label=f"decoding {label}")
     return sorted(found)

@@ -1,7 +1,7 @@
 """Decode pictures into the rows of a file of pixels, in a process of its own.
 
 `python -m vitruvius.datasets._decoder PIXELS PICTURES SIDE FIT` reads one task per line of stdin, a JSON list
-of places, and answers with a line of outcomes. It ends when stdin does.
+of locations, and answers with a line of outcomes. It ends when stdin does.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from vitruvius.datasets import _images
 from vitruvius.datasets._survey import Fit
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """Where a picture lies, and the row that its pixels get."""
 
     row: int
@@ -39,16 +39,16 @@ class Outcome(NamedTuple):
     fault: str = ""
 
 
-def decode(place: Place, rows_BCHW: NDArray[np.uint8], fit: Fit) -> Outcome:
+def decode(location: Location, rows_BCHW: NDArray[np.uint8], fit: Fit) -> Outcome:
     """Decode one picture into its row; a grey one fills the three channels."""
     try:
-        data = _images.read(Path(place.path), place.offset, place.length)
+        data = _images.read(Path(location.path), location.offset, location.length)
         pixels_CHW, width, height = _images.decode(data, rows_BCHW.shape[-1], fit)
     except UserError as error:
-        return Outcome(place.row, fault=str(error))
-    rows_BCHW[place.row] = pixels_CHW
+        return Outcome(location.row, fault=str(error))
+    rows_BCHW[location.row] = pixels_CHW
     digest = hashlib.sha256(data).hexdigest()
-    return Outcome(place.row, digest, width, height, len(pixels_CHW) == 1)
+    return Outcome(location.row, digest, width, height, len(pixels_CHW) == 1)
 
 
 def rows(path: Path, count: int, side: int) -> NDArray[np.uint8]:
@@ -61,7 +61,7 @@ def main(path: str, count: str, side: str, fit: Fit) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted, and closes stdin
     target = rows(Path(path), int(count), int(side))
     for line in sys.stdin:
-        outcomes = [decode(Place(*place), target, fit) for place in json.loads(line)]
+        outcomes = [decode(Location(*location), target, fit) for location in json.loads(line)]
         print(json.dumps(outcomes), flush=True)
 
 

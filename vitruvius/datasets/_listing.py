@@ -15,7 +15,7 @@ SIDE_LIMIT = 4096
 
 
 class Picture(NamedTuple):
-    """A picture, which may lie inside a larger file: its shown name, class ('' without labels) and place."""
+    """A picture, which may lie inside a larger file: shown name, class ('' without labels) and location."""
 
     name: str
     kind: str

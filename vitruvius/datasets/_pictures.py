@@ -22,7 +22,7 @@ from vitruvius.datasets import (
     _samples,
     stratified_order,
 )
-from vitruvius.datasets._decoder import Place
+from vitruvius.datasets._decoder import Location
 from vitruvius.datasets._listing import Found, Picture
 from vitruvius.datasets._survey import PictureFiles, Sizes, sizes_of
 
@@ -50,7 +50,7 @@ class Pixels(NamedTuple):
     sizes: Sizes
 
 
-class Plan(NamedTuple):
+class Selection(NamedTuple):
     """Which pictures are decoded to which side."""
 
     parts: list[list[Picture]]
@@ -65,15 +65,15 @@ class Plan(NamedTuple):
 
 def decoding(found: Found, options: Options) -> Iterator[Progress]:
     """Decode the pictures into the cache, if they are so many that they go there."""
-    plan = _plan(found, options)
-    if not _fits_memory(len(plan.pictures), plan.side):
-        yield from _cache.entry(plan.pictures, plan.side, options.fit, found.name)
+    selection = _selection(found, options)
+    if not _fits_memory(len(selection.pictures), selection.side):
+        yield from _cache.entry(selection.pictures, selection.side, options.fit, found.name)
 
 
 def dataset(found: Found, options: Options) -> Dataset:
     """Decode what is not yet decoded and return the data set."""
-    parts, classes, side = plan = _plan(found, options)
-    pictures = plan.pictures
+    parts, classes, side = selection = _selection(found, options)
+    pictures = selection.pictures
     pixels = _pixels(pictures, side, options.fit, found)
     bad = tuple(f"{pictures[row].name} ({fault})" for row, fault in sorted(pixels.faults.items()))
     if bad and not options.skip_bad:
@@ -109,14 +109,14 @@ def dataset(found: Found, options: Options) -> Dataset:
     )
 
 
-def _plan(found: Found, options: Options) -> Plan:
+def _selection(found: Found, options: Options) -> Selection:
     parts = _listing.divided(found, options.validation, options.seed)
     classes = _listing.classes(found.where, parts)
     side = found.side or auto.image_side(_shorter_sides(parts[0]), len(parts[0]))
     if options.limit is not None and len(parts[0]) > options.limit:
         order = stratified_order([picture.kind for picture in parts[0]], options.seed)
         parts = [[parts[0][row] for row in sorted(order[: options.limit])], [], []]
-    return Plan(parts, classes, side)
+    return Selection(parts, classes, side)
 
 
 def _shorter_sides(pictures: Sequence[Picture]) -> list[int]:
@@ -172,7 +172,7 @@ def _fits_memory(count: int, side: int) -> bool:
 def _in_memory(pictures: Sequence[Picture], side: int, fit: Fit) -> Pixels:
     rows = np.zeros((len(pictures), 3, side, side), np.uint8)
     outcomes = [
-        _decoder.decode(Place(row, str(p.path), p.offset, p.length), rows, fit)
+        _decoder.decode(Location(row, str(p.path), p.offset, p.length), rows, fit)
         for row, p in enumerate(pictures)
     ]
     good = [outcome for outcome in outcomes if not outcome.fault]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from vitruvius.core.errors import WorkFailed
 from vitruvius.core.plugins import PACKAGE
-from vitruvius.datasets._decoder import Outcome, Place
+from vitruvius.datasets._decoder import Location, Outcome
 from vitruvius.datasets._survey import Fit
 
 TASK = 32  # pictures that a process is given at a time
@@ -33,11 +33,11 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def decode(places: Sequence[Place], target: Target, workers: int) -> Iterator[list[Outcome]]:
+def decode(locations: Sequence[Location], target: Target, workers: int) -> Iterator[list[Outcome]]:
     """Decode pictures in `workers` processes; yield what is done as it is done, in any order."""
-    tasks: SimpleQueue[list[Place] | None] = SimpleQueue()
+    tasks: SimpleQueue[list[Location] | None] = SimpleQueue()
     done: SimpleQueue[list[Outcome] | BaseException] = SimpleQueue()
-    cut = [list(places[start : start + TASK]) for start in range(0, len(places), TASK)]
+    cut = [list(locations[start : start + TASK]) for start in range(0, len(locations), TASK)]
     for task in cut:
         tasks.put(task)
     running = [Worker(target) for _ in range(min(workers, len(cut)))]
@@ -87,7 +87,7 @@ class Worker:
             env={**os.environ, "PYTHONPATH": search},
         )
 
-    def decode(self, task: list[Place]) -> list[Outcome]:
+    def decode(self, task: list[Location]) -> list[Outcome]:
         """Return the outcomes of a task; if it kills the process, those of its pictures one by one."""
         answer = self._ask(task)
         if answer:
@@ -103,9 +103,9 @@ class Worker:
         self.process = self._start()
         if len(task) == 1:
             return [Outcome(task[0].row, fault="it kills the process that decodes it")]
-        return [outcome for place in task for outcome in self.decode([place])]
+        return [outcome for location in task for outcome in self.decode([location])]
 
-    def _ask(self, task: list[Place]) -> str:
+    def _ask(self, task: list[Location]) -> str:
         """Return the answer to a task, nothing if the process has died."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
@@ -134,7 +134,7 @@ class Worker:
 
 def _serve(
     worker: Worker,
-    tasks: "SimpleQueue[list[Place] | None]",
+    tasks: "SimpleQueue[list[Location] | None]",
     done: "SimpleQueue[list[Outcome] | BaseException]",
 ) -> None:
     """Give a process one task after the other."""

@@ -12,18 +12,18 @@ from pathlib import Path
 from tokenize import detect_encoding
 from typing import TypeAlias
 
-from vitruvius.checks import Finding, shown_place
+from vitruvius.checks import Finding, shown_location
 from vitruvius.core import files, records
 from vitruvius.core.errors import UserError, WorkFailed
 from vitruvius.core.patch import NoMatch, applied, diff
 from vitruvius.doctor.results import Fixed, Refused, Result
 from vitruvius.doctor.script import run_script
 
-Run: TypeAlias = Callable[[bytes], Result]
+Diagnose: TypeAlias = Callable[[bytes], Result]
 LARGEST = 16 * 2**20  # bytes of a script
 
 
-def fixed(script: Path, run: Run, bugs: Sequence[str] = ()) -> Iterator[records.Record]:
+def fixed(script: Path, run: Diagnose, bugs: Sequence[str] = ()) -> Iterator[records.Record]:
     """Yield notes, and at the end what was mended; the script's file is only read.
 
     `bugs` are the only ones to mend; without them all proven errors are. One patch at a time is applied to a
@@ -34,7 +34,7 @@ def fixed(script: Path, run: Run, bugs: Sequence[str] = ()) -> Iterator[records.
     source, result = before, run(before)
     first, mended, refused = result, list[Finding](), dict[tuple[str, str], str]()
     while (finding := _next(script, result, bugs, refused)) is not None:
-        yield records.Note(text=f"{shown_place(finding.where)}: {finding.bug}: trying its patch")
+        yield records.Note(text=f"{shown_location(finding.where)}: {finding.bug}: trying its patch")
         why, changed, again = _tried(source, finding, result, run)
         if why:
             refused[finding.bug, finding.where] = why
@@ -43,11 +43,11 @@ def fixed(script: Path, run: Run, bugs: Sequence[str] = ()) -> Iterator[records.
             source, result = changed, again
     left = [found for found in result.findings if found.severity == "error"]
     whys = [_why(script, found, bugs, refused) for found in left]
-    places = [_placed(found, before, source).where for found in left]
+    lines = [_placed(found, before, source).where for found in left]
     yield Fixed(
         script=str(script),
         mended=tuple(mended),
-        refused=tuple(map(_refused, left, places, whys)),
+        refused=tuple(map(_refused, left, lines, whys)),
         diff=diff(_text(before), _text(source), script.name) if mended else "",
         first=first,
         result=result,
@@ -71,7 +71,7 @@ def encoded(text: str, like: bytes) -> bytes:
     return text.encode(encoding)
 
 
-def runner(script: Path, arguments: Sequence[str], steps: int | None) -> Run:
+def runner(script: Path, arguments: Sequence[str], steps: int | None) -> Diagnose:
     """Run the script here, and each changed copy in a fresh Python as if it lay where the script does."""
     before = files.read(script, LARGEST, follow=True)
 
@@ -131,7 +131,7 @@ def _placed(found: Finding, before: bytes, now: bytes) -> Finding:
     return found
 
 
-def _tried(source: bytes, finding: Finding, result: Result, run: Run) -> tuple[str, bytes, Result]:
+def _tried(source: bytes, finding: Finding, result: Result, run: Diagnose) -> tuple[str, bytes, Result]:
     """Apply one patch and run: why it is refused (empty if it is not), the new source, its diagnosis."""
     assert finding.patch is not None
     try:

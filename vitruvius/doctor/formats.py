@@ -68,23 +68,23 @@ def _sarif_result(finding: Finding, rule: int) -> dict[str, Any]:
         "message": {"text": _message(finding)},
         "properties": {"confidence": finding.confidence},
     }
-    place: dict[str, Any] = {}
-    file, line = _place(finding)
+    location: dict[str, Any] = {}
+    file, line = _location(finding)
     if file:
         address = {"uri": file.as_uri()}
         if inside := _inside(file):
             address = {"uri": quote(inside.as_posix()), "uriBaseId": "%SRCROOT%"}
-        place["physicalLocation"] = {"artifactLocation": address, "region": {"startLine": line}}
+        location["physicalLocation"] = {"artifactLocation": address, "region": {"startLine": line}}
     if finding.module:
-        place["logicalLocations"] = [{"fullyQualifiedName": visible(finding.module), "kind": "object"}]
-    return found | ({"locations": [place]} if place else {})
+        location["logicalLocations"] = [{"fullyQualifiedName": visible(finding.module), "kind": "object"}]
+    return found | ({"locations": [location]} if location else {})
 
 
 def as_github(result: Result) -> str:
     """The findings as workflow commands, which GitHub shows at the lines of a pull request."""
     lines = []
     for finding in result.findings:
-        file, line = _place(finding)
+        file, line = _location(finding)
         properties = {"file": str(_inside(file) or file), "line": str(line)} if file else {}
         properties["title"] = f"{finding.bug} ({finding.confidence})"
         said = ",".join(f"{name}={_escaped(value, ':,')}" for name, value in properties.items())
@@ -148,7 +148,7 @@ def _message(finding: Finding) -> str:
     return visible(f"{finding.evidence}.\nWhy: {finding.why}.\nFix: {finding.fix}.")
 
 
-def _place(finding: Finding) -> tuple[Path | None, int]:
+def _location(finding: Finding) -> tuple[Path | None, int]:
     """The absolute path and the line that a finding names; (None, 0) if it names no line of a file."""
     file, _, line = finding.where.rpartition(":")
     if not file or not line.isdigit() or int(line) < 1 or file.startswith("<"):

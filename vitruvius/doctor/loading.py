@@ -91,10 +91,10 @@ class Loaders:
         hashes = hash_rows(x)
         parts = list(batch.values()) if isinstance(batch, dict) else list(batch)
         labels = next((part for part in parts[1:] if isinstance(part, Tensor)), None)
-        if indices is None:  # from a worker: rows are known by their place and by their labels
+        if indices is None:  # from a worker: rows are known by their position and by their labels
             if labels is None or labels.dim() != 1 or len(labels) != len(x):
                 return
-            indices = [(used.index, place, label) for place, label in enumerate(labels.tolist())]
+            indices = [(used.index, position, label) for position, label in enumerate(labels.tolist())]
         for index, row in zip(indices, hashes, strict=False):
             if index in used.rows:
                 used.same += used.rows[index] == row
@@ -173,5 +173,5 @@ def replaced() -> tuple[type[Any], type[Any], type[Any]]:
 
 
 def clock() -> float:
-    """Seconds."""
+    """Seconds of a clock that is never set back."""
     return time.perf_counter()

@@ -34,8 +34,8 @@ class OptimiserState:
     """The gradients of the sampled parameters before the backward pass."""
     norm: float = 0.0  # norm of one gradient after the last backward pass
     copies: list[Tensor] = field(default_factory=list)  # the sampled parameters before the step
-    ids: list[int] = field(default_factory=list)  # of all parameters, for which `places` holds
-    places: list[int] = field(default_factory=list)  # of the sampled parameters among them
+    ids: list[int] = field(default_factory=list)  # of all parameters, for which `indices` holds
+    indices: list[int] = field(default_factory=list)  # of the sampled parameters among them
     held: list[tuple[int, ...]] = field(default_factory=list)
     """Whether a group decays, and the ids of its parameters: what `last_keys` were found for."""
     last_keys: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())  # of the decayed and of all parameters
@@ -55,10 +55,10 @@ class OptimiserState:
         known = self.parameters()
         ids = list(map(id, known))
         if ids != self.ids:
-            matrices = [place for place, parameter in enumerate(known) if parameter.dim() >= 2]
-            places = matrices or list(range(len(known)))
-            self.ids, self.places = ids, places[:: max(1, len(places) // SAMPLED)]
-        return [known[place] for place in self.places]
+            matrices = [index for index, parameter in enumerate(known) if parameter.dim() >= 2]
+            indices = matrices or list(range(len(known)))
+            self.ids, self.indices = ids, indices[:: max(1, len(indices) // SAMPLED)]
+        return [known[index] for index in self.indices]
 
     def before_backward(self) -> None:
         """Gradients that the last step used and that were not zeroed since become stale."""

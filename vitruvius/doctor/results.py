@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from vitruvius.checks import Finding, quoted, shown_place
+from vitruvius.checks import Finding, quoted, shown_location
 from vitruvius.core import blocks, config, records
 from vitruvius.core.blocks import Block, Text
 
@@ -27,8 +27,8 @@ class Crash(config.Strict):
 
     def view(self) -> Iterable[Block]:
         """The error, and the line with a marker."""
-        place = f"{shown_place(self.where)}: " if self.where else ""
-        yield Text(text=f"{place}the script crashed: {self.error}", style="error")
+        location = f"{shown_location(self.where)}: " if self.where else ""
+        yield Text(text=f"{location}the script crashed: {self.error}", style="error")
         if source := quoted(self.where, around=0):
             yield Text(text=source, style="code")
 
@@ -240,8 +240,8 @@ class Fixed(records.Result):
             found = f"{len(self.refused)} proven, none can be mended" if self.refused else "no bug to mend"
             return f"{found}; nothing was changed"
         names = ", ".join(f"{found.bug} (line {found.where.rpartition(':')[2]})" for found in self.mended)
-        place = f"written to {self.script}" if self.written else "tried on a copy; --write changes the script"
-        return f"mended and run again: {names}; {len(self.refused)} left; {place}"
+        how = f"written to {self.script}" if self.written else "tried on a copy; --write changes the script"
+        return f"mended and run again: {names}; {len(self.refused)} left; {how}"
 
     def view(self) -> Iterable[Block]:
         bad = self.refused or not self.mended
@@ -252,7 +252,7 @@ class Fixed(records.Result):
             if note:
                 yield Text(text=note, style="note")
         for left in self.refused:
-            yield Text(text=f"{shown_place(left.where)}: {left.bug}: {left.why}", style="error")
+            yield Text(text=f"{shown_location(left.where)}: {left.bug}: {left.why}", style="error")
         if self.result.checked:
             yield Text(
                 text=f"{'after that' if self.mended else 'the script'}: {self.result.verdict}", style="note"

@@ -86,7 +86,7 @@ def _is_shifted(x: Tensor, y: Tensor, axis: int) -> bool:
     steps = x.shape[axis]
     for length in (steps, steps - 1):
         if steps > 2 and y.numel() * steps == x.numel() * length:
-            shape = [length if place == axis else size for place, size in enumerate(x.shape)]
+            shape = [length if dimension == axis else size for dimension, size in enumerate(x.shape)]
             aligned = y.reshape(shape).narrow(axis, 0, steps - 1)
             return bool((aligned == x.narrow(axis, 1, steps - 1)).all())
     return False

@@ -126,8 +126,8 @@ def _first_line(error: Exception) -> str:
 
 def _last_users_line(frames: TracebackType | None) -> str:
     """`file:line` of the innermost frame of the user's own code in a traceback."""
-    places = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(frames)]
-    return next((f"{file}:{line}" for file, line in reversed(places) if is_users(file)), "")
+    lines = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(frames)]
+    return next((f"{file}:{line}" for file, line in reversed(lines) if is_users(file)), "")
 
 
 def _is_ours(file: str) -> bool:

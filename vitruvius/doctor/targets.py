@@ -1,4 +1,4 @@
-"""Targets of sequences of whole numbers: their shift, and the padding at their ends. B rows, T places."""
+"""Targets of sequences of whole numbers: their shift, and the padding at their ends. B rows, T tokens."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

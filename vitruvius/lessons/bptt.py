@@ -43,7 +43,7 @@ class Question(lessons.Question):
     """The hidden state before the first time step; zero by default."""
 
 
-class Run(NamedTuple):
+class ForwardPass(NamedTuple):
     """The question as arrays, and its forward pass."""
 
     w_HI: Array
@@ -80,7 +80,7 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     yield Answer(fields={"hidden": hidden, "outputs": run.y_TO, "loss": loss, **named})
 
 
-def _backward_steps(run: Run, slope_TH: Array, grads: dict[str, Array]) -> Iterator[Step]:
+def _backward_steps(run: ForwardPass, slope_TH: Array, grads: dict[str, Array]) -> Iterator[Step]:
     last, local_TH = len(slope_TH), -2 * (run.z_TO - run.y_TO) @ run.v_OH
     board = Board(grads, last=last, before=last - 1, local=local_TH, slope=slope_TH, largest=slope_TH.max())
     board["between"] = slope_TH[-1][:, None] * run.u_HH
@@ -212,7 +212,7 @@ def attempt(question: Question, write: Attempt) -> None:
     _attempt_gradients(run._replace(h_TH=h, y_TO=y), local, slope, write)
 
 
-def _attempt_gradients(run: Run, local_TH: Array, slope_TH: Array, write: Attempt) -> None:
+def _attempt_gradients(run: ForwardPass, local_TH: Array, slope_TH: Array, write: Attempt) -> None:
     def total(back_HH: Array) -> Array:
         found = local_TH.copy()
         for t in range(len(found) - 2, -1, -1):
@@ -264,7 +264,7 @@ def draw(random: Random) -> dict[str, Any]:
     return given | {"inputs": whole(random, 0, 2, 3, 2), "targets": whole(random, 0, 2, 3, 1)}
 
 
-def _forward(question: Question, other_HH: Array | None = None) -> Run:
+def _forward(question: Question, other_HH: Array | None = None) -> ForwardPass:
     """The forward pass, perhaps with another matrix in the place of U."""
     w, u, v, x_TI, z_TO = arrays(question.w, question.u, question.v, question.inputs, question.targets)
     u = u if other_HH is None else other_HH
@@ -274,10 +274,10 @@ def _forward(question: Question, other_HH: Array | None = None) -> Run:
         with np.errstate(over="ignore"):  # exp overflows to infinity, whose sigmoid is 0 as it should be
             state = 1 / (1 + np.exp(-(w @ x_I + u @ state)))
         states.append(state)
-    return Run(w, u, v, x_TI, z_TO, start, np.array(states), np.array(states) @ v.T)
+    return ForwardPass(w, u, v, x_TI, z_TO, start, np.array(states), np.array(states) @ v.T)
 
 
-def _gradients(run: Run, slope_TH: Array) -> dict[str, Array]:
+def _gradients(run: ForwardPass, slope_TH: Array) -> dict[str, Array]:
     error_TO = -2 * (run.z_TO - run.y_TO)
     total_TH = error_TO @ run.v_OH
     for t in range(len(total_TH) - 2, -1, -1):
@@ -292,7 +292,7 @@ def _gradients(run: Run, slope_TH: Array) -> dict[str, Array]:
     }
 
 
-def _finite_differences(run: Run) -> dict[str, Array]:
+def _finite_differences(run: ForwardPass) -> dict[str, Array]:
     """Each entry moved by i 1e-30: the imaginary part of the loss is the derivative, without cancellation."""
     tiny = 1e-30
 

@@ -75,7 +75,7 @@ class Net(NamedTuple):
         return self.question, self.kind in ("residual", "both"), self.kind in ("normalised", "both")
 
 
-class Run(NamedTuple):
+class Trained(NamedTuple):
     """What a network shows before and after its training."""
 
     sizes: list[float]  # of the gradient at each layer's output, that of the last being 1
@@ -83,7 +83,7 @@ class Run(NamedTuple):
     cosine: float  # mean over pairs of samples, of the last layer's outputs before training
 
 
-Runs = dict[str, dict[str, Any]]
+ByKindAndDepth = dict[str, dict[str, Any]]
 """Something of each kind of network and each depth."""
 
 
@@ -126,7 +126,7 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     yield Answer(fields=board.pick("theory measured loss"))
 
 
-def _panels(ways: dict[str, Runs], deepest: str) -> Panels:
+def _panels(ways: dict[str, ByKindAndDepth], deepest: str) -> Panels:
     """Theory beside measurement, on one scale."""
     chosen = {name: {kind: sizes[kind][deepest] for kind in KINDS} for name, sizes in ways.items()}
     shown = [size for named in chosen.values() for row in named.values() for size in row if size > 0]
@@ -140,7 +140,7 @@ def _panels(ways: dict[str, Runs], deepest: str) -> Panels:
     return Panels(title=f"Gradient in {deepest} layers", figures=same)
 
 
-def _training_steps(question: Question, board: Board, runs: Runs) -> Iterator[Step]:
+def _training_steps(question: Question, board: Board, runs: ByKindAndDepth) -> Iterator[Step]:
     losses = board["loss"].items()
     bars = {f"{kind} {depth}": loss or 0.0 for kind, row in losses for depth, loss in row.items()}
     rows = [["layers", *runs["plain"]], *([kind, *map(_shown, row.values())] for kind, row in losses)]
@@ -253,11 +253,11 @@ def draw(random: Random) -> dict[str, Any]:
     return given | {"gain": f"{random.randint(1, 4)}/{random.randint(2, 5)}"}
 
 
-def _each(question: Question, work: Callable[[Net], Any]) -> Runs:
+def _each(question: Question, work: Callable[[Net], Any]) -> ByKindAndDepth:
     return {kind: {str(d): work(Net(question, kind, d)) for d in question.depths} for kind in KINDS}
 
 
-def _part(runs: Runs, name: str) -> Runs:
+def _part(runs: ByKindAndDepth, name: str) -> ByKindAndDepth:
     return {kind: {depth: getattr(run, name) for depth, run in row.items()} for kind, row in runs.items()}
 
 
@@ -305,7 +305,7 @@ def _sizes(net: Net, inside: bool = False) -> list[float]:
 
 
 @lru_cache(maxsize=16)
-def _trained(net: Net) -> Run:
+def _trained(net: Net) -> Trained:
     """The training by autograd."""
     asked, (x, y, start) = net.question, _start(net)
     x_BD, y_B, weights = torch.tensor(x), torch.tensor(y), [torch.tensor(w).requires_grad_() for w in start]
@@ -323,12 +323,12 @@ def _trained(net: Net) -> Run:
         loss = forward()[0]
         if not loss.item() < DIVERGED:
             break
-    return Run(_sizes(net), loss.item() if loss.item() < DIVERGED else None, cosine)
+    return Trained(_sizes(net), loss.item() if loss.item() < DIVERGED else None, cosine)
 
 
 @lru_cache(maxsize=16)
 @np.errstate(over="ignore", invalid="ignore")  # a training that diverges says so in its loss
-def _by_hand(net: Net) -> Run:
+def _by_hand(net: Net) -> Trained:
     """The same training with every derivative written out."""
     (asked, skip, norm), (x_BD, y_B, weights) = net.parts, _start(net)
     wanted_BK, sizes = np.eye(CLASSES)[y_B], list[float]()
@@ -358,7 +358,7 @@ def _by_hand(net: Net) -> Run:
                 inner = (inner - inner.mean(1, keepdims=True) - along) / deviation
             back_BD = inner + (back_BD if skip else 0)
         weights = [w - asked.rate * update for w, update in zip(weights, updates, strict=True)]
-    return Run([size / sizes[-1] for size in sizes], loss if loss < DIVERGED else None, 0.0)
+    return Trained([size / sizes[-1] for size in sizes], loss if loss < DIVERGED else None, 0.0)
 
 
 @lru_cache(maxsize=16)
@@ -382,5 +382,5 @@ def _integrated(net: Net) -> list[float]:
 
 
 def _logs(sizes: Any) -> dict[str, float]:
-    """Decades: sizes of 1e-22 and 1 count alike."""
+    """The logarithms of sizes to base 10, so that 1e-22 and 1 are compared with the same tolerance."""
     return {path: log10(max(size, 1e-300)) for path, size in leaves(sizes).items()}

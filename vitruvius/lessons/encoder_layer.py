@@ -76,7 +76,7 @@ class Question(lessons.Question):
         return np.full(self.sizes["M" if field == "b_1" else "D"], float(field.startswith("gain")))
 
 
-class Run(NamedTuple):
+class ForwardPass(NamedTuple):
     """What the layer computes on its way."""
 
     x_ND: Array
@@ -219,7 +219,7 @@ def draw(random: Random) -> dict[str, Any]:
     return given | {"x": [random.sample(range(4), 4) for _ in range(3)]}
 
 
-def _forward(question: Question) -> Run:
+def _forward(question: Question) -> ForwardPass:
     array, x_ND = question.array, question.array("x")
     normed_ND = _norm(question, x_ND, 1)
     q, k, v = (normed_ND @ array(f"w_{part}") for part in "qkv")  # each (H, N, E)
@@ -229,7 +229,7 @@ def _forward(question: Question) -> Run:
     hidden_NM = _norm(question, after_ND, 2) @ array("w_1") + array("b_1")
     active_NM = _active(question, hidden_NM)
     output_ND = after_ND + active_NM @ array("w_2") + array("b_2")
-    return Run(x_ND, normed_ND, weights_HNN, after_ND, hidden_NM, active_NM, output_ND)
+    return ForwardPass(x_ND, normed_ND, weights_HNN, after_ND, hidden_NM, active_NM, output_ND)
 
 
 def _norm(question: Question, x_ND: Array, number: int) -> Array:

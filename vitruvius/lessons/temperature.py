@@ -238,7 +238,7 @@ def _dense_step(v: Array, best: Array) -> Step:
 
 
 def _entropy(weight: Array) -> list[float]:
-    """Of each row, in nats."""
+    """The entropy of each row, in nats."""
     return [-sum(w * math.log(w) for w in row if w > 0) for row in weight.tolist()]
 
 

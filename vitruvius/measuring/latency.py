@@ -22,7 +22,7 @@ from vitruvius.core.records import Progress
 from vitruvius.exporting import onnx_file
 from vitruvius.exporting.settings import ExportSettings
 from vitruvius.measuring.energy import Meter
-from vitruvius.measuring.results import Row, summarise
+from vitruvius.measuring.results import Measurement, summarise
 from vitruvius.measuring.settings import MeasureSettings
 from vitruvius.nn.vit import ViT, build
 from vitruvius.training import device as devices
@@ -45,10 +45,10 @@ class Item:
     calls_ms: list[float] = field(default_factory=list)
     joules: float | None = None
 
-    def row(self, is_busy: bool) -> Row:
+    def row(self, is_busy: bool) -> Measurement:
         """Return the measurements of one network as a row."""
         found = cost.cost(self.named.arch)
-        row = Row(
+        row = Measurement(
             name=self.named.name,
             runtime=self.runtime,
             batch=self.batch,

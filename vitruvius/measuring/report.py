@@ -4,7 +4,7 @@ from pathlib import Path
 
 from vitruvius.core import files
 from vitruvius.core.blocks import Panels, Scatter
-from vitruvius.measuring.results import Result, Row, as_csv
+from vitruvius.measuring.results import Measurement, Result, as_csv
 from vitruvius.render import figures
 
 
@@ -27,7 +27,7 @@ def panels(result: Result) -> Panels:
     )
 
 
-def _scatter(title: str, label: str, x: list[int], rows: list[Row]) -> Scatter:
+def _scatter(title: str, label: str, x: list[int], rows: list[Measurement]) -> Scatter:
     return Scatter(
         title=title,
         x=tuple(map(float, x)),

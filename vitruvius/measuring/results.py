@@ -13,7 +13,7 @@ from vitruvius.measuring.prices import PriceList
 MIB = 2**20
 
 
-class Row(Strict):
+class Measurement(Strict):
     """One network in one runtime with one batch size; the times are of one call, in milliseconds."""
 
     name: str
@@ -52,7 +52,7 @@ class Machine(Strict):
 class Result(records.Result):
     """What networks cost on this machine."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[Measurement, ...]
     training: bool
     repeats: int
     machine: Machine
@@ -89,14 +89,14 @@ class Result(records.Result):
         yield Text(text=f"run: {self.run}", style="note")
 
 
-def as_csv(rows: Iterable[Row]) -> str:
+def as_csv(rows: Iterable[Measurement]) -> str:
     """Return all rows as CSV; what was not measured is empty.
 
-    >>> as_csv([Row(name="a", runtime="torch", batch=1, params=2, macs=3)]).splitlines()[1]
+    >>> as_csv([Measurement(name="a", runtime="torch", batch=1, params=2, macs=3)]).splitlines()[1]
     'a,torch,1,2,3,,,,,,,,'
     """
     text = io.StringIO()
-    writer = csv.DictWriter(text, list(Row.model_fields), lineterminator="\n")
+    writer = csv.DictWriter(text, list(Measurement.model_fields), lineterminator="\n")
     writer.writeheader()
     writer.writerows(row.model_dump() for row in rows)
     return text.getvalue()
@@ -118,10 +118,10 @@ def summarise(calls_ms: list[float], is_busy: bool) -> tuple[float, float, float
 
 def _quantile(ordered: list[float], fraction: float) -> float:
     """Interpolate linearly between the two nearest of the ordered values."""
-    place = fraction * (len(ordered) - 1)
-    below = int(place)
+    position = fraction * (len(ordered) - 1)
+    below = int(position)
     above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+    return ordered[below] + (position - below) * (ordered[above] - ordered[below])
 
 
 def _fitted(prices: PriceList) -> str:
@@ -131,7 +131,7 @@ def _fitted(prices: PriceList) -> str:
     return f"{text}network that it has not seen {median}; rank, search and list presets use it"
 
 
-def _cells(row: Row) -> tuple[str | int | float | None, ...]:
+def _cells(row: Measurement) -> tuple[str | int | float | None, ...]:
     interval = None if row.low_ms is None else f"{row.low_ms:.3g} .. {row.high_ms:.3g}"
     peak = None if row.peak_bytes is None else row.peak_bytes / MIB
     sizes = (row.name, row.runtime, row.batch, row.params, row.macs)

@@ -207,11 +207,11 @@ def _refuse_other_norm(model: ViT, weights: Mapping[str, Tensor], source: str) -
     """Refuse timm weights whose last norm stands elsewhere: averaging patches, that is another function."""
     if "patch_embed.proj.weight" not in weights:
         return
-    for name, place in (("fc_norm.weight", "pooled"), ("norm.weight", "tokens")):
-        if name in weights and model.arch.final_norm != place:
+    for name, norm in (("fc_norm.weight", "pooled"), ("norm.weight", "tokens")):
+        if name in weights and model.arch.final_norm != norm:
             raise UserError(
                 f"{source}: its last norm is {name.removesuffix('.weight')}, the network has final_norm "
-                f"{model.arch.final_norm}: choose --set final_norm={place}"
+                f"{model.arch.final_norm}: choose --set final_norm={norm}"
             )
 
 

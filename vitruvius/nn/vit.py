@@ -208,9 +208,9 @@ def sinusoidal(tokens: int, width: int) -> Tensor:
     >>> sinusoidal(2, 4)[0].tolist()
     [0.0, 1.0, 0.0, 1.0]
     """
-    place_N1 = torch.arange(tokens, dtype=torch.float64)[:, None]
+    position_N1 = torch.arange(tokens, dtype=torch.float64)[:, None]
     frequency = torch.exp(-math.log(10_000.0) * torch.arange(0, width, 2, dtype=torch.float64) / width)
     table_ND = torch.empty(tokens, width, dtype=torch.float64)
-    table_ND[:, 0::2] = torch.sin(place_N1 * frequency)
-    table_ND[:, 1::2] = torch.cos(place_N1 * frequency)[:, : width // 2]
+    table_ND[:, 0::2] = torch.sin(position_N1 * frequency)
+    table_ND[:, 1::2] = torch.cos(position_N1 * frequency)[:, : width // 2]
     return table_ND.to(torch.get_default_dtype())

@@ -45,9 +45,9 @@ def corrupt(x: Tensor, generator: Generator | None, *, share: float = 0.25, coun
 def _patch_error(
     model: MaskedAutoencoder, image_BCHW: Tensor, generator: Generator | None, share: float, counted: Counted
 ) -> Tensor:
-    plan = hide(len(image_BCHW), model.patches, share if generator is not None else 0.0, generator)
-    error_Bn = (model.predict(image_BCHW, plan) - model.target(image_BCHW)).square().mean(-1)
-    hidden_Bn = plan.hidden()
+    masking = hide(len(image_BCHW), model.patches, share if generator is not None else 0.0, generator)
+    error_Bn = (model.predict(image_BCHW, masking) - model.target(image_BCHW)).square().mean(-1)
+    hidden_Bn = masking.hidden()
     chosen = {"all": torch.ones_like(hidden_Bn), "masked": hidden_Bn, "visible": ~hidden_Bn}
     counts_Bn = chosen[counted if generator is not None else "all"].to(error_Bn)
     # All images have the same number of counted patches, so this is also the mean over images.

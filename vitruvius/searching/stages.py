@@ -166,8 +166,8 @@ def _fit(
     search: Search, pool: Sequence[int], known: Mapping[int, float], shorter: Sequence[int], step: str
 ) -> surrogate.Fit | None:
     """Fit known accuracies by structure, scores and accuracies after fewer steps; keep what is learned."""
-    place = {number: index for index, number in enumerate(search.numbers)}
-    rows = [place[number] for number in pool]
+    index_of = {number: index for index, number in enumerate(search.numbers)}
+    rows = [index_of[number] for number in pool]
     scores = {name: values[rows] for name, values in search.scores.items()}
     archs = [search.prepared.networks[number].arch for number in pool]
     features: dict[str, dict[str, Floats]] = dict(surrogate.groups(archs, scores))

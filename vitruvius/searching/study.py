@@ -235,5 +235,5 @@ def _hidden(url: str) -> str:
     'postgresql://ann@db/search'
     """
     scheme, separator, rest = url.partition("://")
-    user, at, place = rest.rpartition("@")
-    return f"{scheme}{separator}{user.partition(':')[0]}{at}{place}"
+    user, at, server = rest.rpartition("@")
+    return f"{scheme}{separator}{user.partition(':')[0]}{at}{server}"

@@ -34,8 +34,8 @@ def parse(text: str, where: str) -> dict[str, Any]:
     try:
         value = json.loads(text, parse_float=str, parse_int=_integer, parse_constant=_refused)
     except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}"
-        raise UserError(f"{where}: not JSON: {error.msg} in {place}") from None
+        position = f"line {error.lineno}, column {error.colno}"
+        raise UserError(f"{where}: not JSON: {error.msg} in {position}") from None
     except RecursionError:
         raise UserError(f"{where}: not JSON: it is nested too deeply") from None
     except ValueError as error:
@@ -78,8 +78,8 @@ def _placed(values: dict[Any, Any], name: str, answer: str) -> bool:
     if not found:
         return False
     parts: list[Any] = [found[1]]
-    for word, places in re.findall(r"\.([\w -]+)|\[([\d, ]+)\]", found[2]):
-        parts += [word] if word else [int(place) for place in places.split(",")]
+    for word, numbers in re.findall(r"\.([\w -]+)|\[([\d, ]+)\]", found[2]):
+        parts += [word] if word else [int(number) for number in numbers.split(",")]
     for part in parts[:-1]:
         values = values.setdefault(part, {})
         if not isinstance(values, dict):

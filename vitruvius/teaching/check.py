@@ -68,14 +68,14 @@ def _judged(solution: Solution, work: Work, name: str, entries: Any) -> tuple[Ju
 def _mistakes(solution: Solution, work: Work, name: str, entries: Any) -> Iterator[tuple[str, str, Any]]:
     """The mistakes that give this value, whether in its own step or in one before that was not written."""
     lines, tried = solution.lines(work.values, work.mistakes), set(work.mistakes)
-    for place, line in lines.items():
+    for earlier, line in lines.items():
         for key, (says, _) in line.mistakes.items():
-            if key not in tried and place not in work.values:
+            if key not in tried and earlier not in work.values:
                 tried.add(key)
                 value = _following(solution, work, [*work.mistakes, key], name, entries)
                 if value is not None:
                     yield key, says, value
-        if place == name:
+        if earlier == name:
             return
 
 
@@ -140,7 +140,7 @@ def _list(path: str, given: Any, truth: Any) -> list[Any]:
     if isinstance(given, Mapping) and all(isinstance(key, int) for key in given):  # entries by number
         if not 1 <= min(given) <= max(given) <= len(truth):
             raise UserError(f"{path} needs entries 1 to {len(truth)}, got {max(given)}")
-        given = [given.get(place) for place in range(1, len(truth) + 1)]
+        given = [given.get(number) for number in range(1, len(truth) + 1)]
     if not isinstance(given, list | tuple):
         raise UserError(f"{path} needs {_shape(truth)} entries, got {kind(given)}")
     flat = not any(isinstance(item, list | tuple | Mapping) for item in truth)
@@ -196,15 +196,15 @@ def _pairs(entries: Any, truth: Any) -> Iterator[tuple[Any, Any]]:
 
 def _fits(entries: Any, value: Any, truth: Any = None) -> bool:
     """Whether every entry that was given is that of a value, to the digits that were written."""
-    return all(_same(*place) for place in _with_slack(entries, value, truth))
+    return all(_same(*triple) for triple in _with_slack(entries, value, truth))
 
 
 def _follows(entries: Any, value: Any, others: list[Any], truth: Any) -> bool:
     """Whether the entries are a value that was computed from rounded numbers, wherever these lie."""
     columns = zip(*([item for _, item in _pairs(entries, other)] for other in others), strict=True)
-    places = list(_with_slack(entries, value, truth))
-    largest = max((abs(float(v)) for _, v, _ in places if isinstance(v, int | float)), default=0.0)
-    for (entry, follows, slack), found in zip(places, columns, strict=True):
+    triples = list(_with_slack(entries, value, truth))
+    largest = max((abs(float(v)) for _, v, _ in triples if isinstance(v, int | float)), default=0.0)
+    for (entry, follows, slack), found in zip(triples, columns, strict=True):
         if isinstance(entry, Written):
             spread = max((2 * abs(float(other) - float(follows)) for other in found), default=0.0)
             slack = max(slack, min(spread, CARRIED * largest))

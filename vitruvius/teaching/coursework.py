@@ -27,7 +27,7 @@ class Lesson(NamedTuple):
         return settings(self.settings)
 
 
-class Row(NamedTuple):
+class AssignmentQuestion(NamedTuple):
     """A question of a document."""
 
     question: str
@@ -48,7 +48,7 @@ class Row(NamedTuple):
         return tuple(map(_lesson, lines))
 
 
-def documents() -> dict[str, tuple[Row, ...]]:
+def documents() -> dict[str, tuple[AssignmentQuestion, ...]]:
     """All documents by number, with their questions in order.
 
     >>> documents()["001"][0].lessons[0].name
@@ -58,7 +58,7 @@ def documents() -> dict[str, tuple[Row, ...]]:
     return {part[:3]: tuple(_rows(part)) for part in parts}
 
 
-def document(number: str) -> tuple[Row, ...]:
+def document(number: str) -> tuple[AssignmentQuestion, ...]:
     """The questions of one document."""
     found = documents()
     if number not in found:
@@ -66,18 +66,18 @@ def document(number: str) -> tuple[Row, ...]:
     return found[number]
 
 
-def _rows(part: str) -> list[Row]:
+def _rows(part: str) -> list[AssignmentQuestion]:
     lines = [line.split(" | ") for line in part.splitlines() if line.startswith("| ")][1:]
     return [_row([cell.strip("| ") for cell in cells]) for cells in lines]
 
 
-def _row(cells: list[str]) -> Row:
+def _row(cells: list[str]) -> AssignmentQuestion:
     question, commands, answer, errata = cells
     quoted = re.findall(r"`([^`]+)`", answer)
     dotted = [name for name in quoted if re.fullmatch(r"[a-z_]\w*(\.\w+)*", name)]
     modules = tuple(name for name in dotted if name.startswith("vitruvius."))
     fields = tuple(name for name in dotted if not name.startswith("vitruvius."))
-    return Row(
+    return AssignmentQuestion(
         question,
         tuple(re.findall(r"`(vitruvius [^`]+)`", commands)),
         re.sub(r"[`]", "", answer),
@@ -89,4 +89,4 @@ def _row(cells: list[str]) -> Row:
 
 def _lesson(command: str) -> Lesson:
     words = shlex.split(command)
-    return Lesson(words[2], tuple(words[place + 1] for place, word in enumerate(words) if word == "--set"))
+    return Lesson(words[2], tuple(words[index + 1] for index, word in enumerate(words) if word == "--set"))

@@ -99,25 +99,25 @@ class _Reader:
     """Reads one expression from left to right: sums of products of powers."""
 
     def __init__(self, text: str) -> None:
-        self.text, self.place, self.depth = text.translate(READ_AS).strip(), 0, 0
+        self.text, self.position, self.depth = text.translate(READ_AS).strip(), 0, 0
         self.tokens: list[tuple[str, str]] = []  # kind (number, name, sign) and text
         self.decimals: list[str] = []
-        while self.place < len(self.text):
-            found = TOKEN.match(self.text, self.place)
+        while self.position < len(self.text):
+            found = TOKEN.match(self.text, self.position)
             if not found:
-                at = self.text[self.place :].strip()[:1]
+                at = self.text[self.position :].strip()[:1]
                 cure = "; a decimal has a point" if at == "," else ""
                 raise ValueError(f"what is '{at}'?{cure}")
             kind = ("number", "name", "sign")[(found.lastindex or 1) - 1]
             self.tokens.append((kind, found[0].strip()))
-            self.place = found.end()
-        self.place = 0
+            self.position = found.end()
+        self.position = 0
 
     def number(self) -> Number:
         """The value of the whole text."""
         value = self._sum()
-        if self.place < len(self.tokens):
-            raise ValueError(f"'{self.tokens[self.place][1]}' is one too many")
+        if self.position < len(self.tokens):
+            raise ValueError(f"'{self.tokens[self.position][1]}' is one too many")
         return value
 
     def unit(self, value: Number) -> float:
@@ -128,17 +128,18 @@ class _Reader:
         plain = [text for _, text in self.tokens if text not in "+-"]
         if len(plain) == 1 or (len(plain) == 2 and plain[1] == "%"):
             mantissa, _, exponent = plain[0].lower().partition("e")
-            places = len(mantissa.partition(".")[2])
+            decimals = len(mantissa.partition(".")[2])
             # one digit says nothing about rounding: 0.5 is one half; but 0.01 stands beside 0.27
-            power = int(exponent or 0) - places - 2 * (len(plain) - 1)
-            return float(10.0**power) if max(digits, places) > 1 else 0.0
+            power = int(exponent or 0) - decimals - 2 * (len(plain) - 1)
+            return float(10.0**power) if max(digits, decimals) > 1 else 0.0
         return 0.0 if digits < 2 else abs(float(value)) * 10.0 ** (1 - digits)
 
     def _next(self, *signs: str) -> str:
         """The next sign if it is one of these, and then it is read."""
-        if self.place < len(self.tokens) and self.tokens[self.place] in [("sign", sign) for sign in signs]:
-            self.place += 1
-            return self.tokens[self.place - 1][1]
+        wanted = [("sign", sign) for sign in signs]
+        if self.position < len(self.tokens) and self.tokens[self.position] in wanted:
+            self.position += 1
+            return self.tokens[self.position - 1][1]
         return ""
 
     def _sum(self) -> Number:
@@ -176,8 +177,8 @@ class _Reader:
     def _atom(self) -> Number:
         if self._next("("):
             return self._closed()
-        kind, text = self.tokens[self.place] if self.place < len(self.tokens) else ("end", "")
-        self.place += 1
+        kind, text = self.tokens[self.position] if self.position < len(self.tokens) else ("end", "")
+        self.position += 1
         if kind == "number":
             if text.isdigit():
                 return int(text)

@@ -26,8 +26,8 @@ def sheet(number: int, solutions: Mapping[str, Solution], drawn: Mapping[str, An
         text=f"Variant {number}. Write numbers, fractions or expressions such as e^2/(1+e^2) or sqrt(3)/2; "
         "decimals are judged to the digits that you write."
     )
-    for place, (name, solution) in enumerate(solutions.items(), 1):
-        yield Text(text=f"Exercise {place}: {name.replace('_', ' ')}", style="title")
+    for count, (name, solution) in enumerate(solutions.items(), 1):
+        yield Text(text=f"Exercise {count}: {name.replace('_', ' ')}", style="title")
         yield from exercise(solution, drawn[name])
 
 
@@ -72,8 +72,8 @@ def given(solution: Solution, drawn: Any) -> Iterator[Block]:
 
 def solved(solutions: Mapping[str, Solution], drawn: Mapping[str, Any]) -> Iterator[Block]:
     """What the teacher gets: every step, every value, and what the common mistakes give."""
-    for place, (name, solution) in enumerate(solutions.items(), 1):
-        yield Text(text=f"Exercise {place}: {name.replace('_', ' ')}", style="title")
+    for count, (name, solution) in enumerate(solutions.items(), 1):
+        yield Text(text=f"Exercise {count}: {name.replace('_', ' ')}", style="title")
         yield Text(text=task(solution))
         yield from given(solution, drawn[name])
         for index, step in enumerate(solution.steps, 1):
@@ -129,8 +129,8 @@ def paths(name: str, value: Any) -> Iterator[str]:
         for key, item in value.items():
             yield from paths(f"{name}.{key}", item)
     elif isinstance(value, list | tuple):
-        for place, item in enumerate(value, 1):
-            inner = f"{name[:-1]},{place}]" if name.endswith("]") else f"{name}[{place}]"
+        for number, item in enumerate(value, 1):
+            inner = f"{name[:-1]},{number}]" if name.endswith("]") else f"{name}[{number}]"
             yield from paths(inner, item)
     else:
         yield name
@@ -157,7 +157,7 @@ def notebook(number: int, solutions: Mapping[str, Solution], drawn: Mapping[str,
 def as_notebook(cells: list[dict[str, Any]]) -> dict[str, Any]:
     """Cells as a Jupyter notebook."""
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    numbered = [one | {"id": f"cell-{place}"} for place, one in enumerate(cells)]
+    numbered = [one | {"id": f"cell-{index}"} for index, one in enumerate(cells)]
     return {"cells": numbered, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
 
 
@@ -180,20 +180,20 @@ def _tables(name: str, value: Any) -> Iterator[Table]:
     elif not any(isinstance(item, list | tuple | Mapping) for item in value):
         for start in range(0, len(value), WIDEST):
             columns = tuple(
-                f"{name}[{place}]" for place in range(start + 1, min(start + WIDEST, len(value)) + 1)
+                f"{name}[{number}]" for number in range(start + 1, min(start + WIDEST, len(value)) + 1)
             )
             yield Table(columns=columns, rows=((BLANK,) * len(columns),))
     elif all(
         isinstance(row, list | tuple) and not any(isinstance(x, list | tuple) for x in row) for row in value
     ):
-        columns = tuple(str(place) for place in range(1, len(value[0]) + 1))
+        columns = tuple(str(number) for number in range(1, len(value[0]) + 1))
         blanks = (BLANK,) * len(columns)
         yield Table(
             columns=(name, *columns), rows=tuple((f"row {i}", *blanks) for i in range(1, len(value) + 1))
         )
     else:
-        for place, item in enumerate(value, 1):
-            yield from _tables(f"{name}[{place}]", item)
+        for number, item in enumerate(value, 1):
+            yield from _tables(f"{name}[{number}]", item)
 
 
 def _short(value: Any) -> str:

@@ -13,7 +13,7 @@ from vitruvius.core.errors import UserError, reason
 from vitruvius.core.records import Progress
 from vitruvius.render import figures, latex, page, text
 from vitruvius.teaching import coursework, report, sheets, work
-from vitruvius.teaching.coursework import Lesson, Row
+from vitruvius.teaching.coursework import AssignmentQuestion, Lesson
 from vitruvius.teaching.results import Answered, Document, Worked
 
 INTRODUCTION = (
@@ -50,13 +50,13 @@ def _worked(lesson: Lesson) -> Worked:
     return found
 
 
-def _picked(row: Row, found: list[Worked]) -> dict[str, Any]:
+def _picked(row: AssignmentQuestion, found: list[Worked]) -> dict[str, Any]:
     """The values of the fields that the row names, from answers first and from steps otherwise."""
-    places = [one.answer for one in found] + [step.value for one in found for step in one.steps]
+    values = [one.answer for one in found] + [step.value for one in found for step in one.steps]
     picked = {}
     for field in row.fields:
-        for place in places:
-            value = _at(place, field.split("."))
+        for one in values:
+            value = _at(one, field.split("."))
             if value is not None:
                 picked[field] = value
                 break
@@ -75,7 +75,7 @@ def _at(value: Any, path: list[str]) -> Any:
 
 
 def _question(
-    row: Row, found: list[Worked], answer: dict[str, Any], shown: dict[Lesson, str]
+    row: AssignmentQuestion, found: list[Worked], answer: dict[str, Any], shown: dict[Lesson, str]
 ) -> Iterator[Block]:
     """The answer, what the document gets wrong, the derivation, the code, the commands."""
     if answer:

@@ -29,7 +29,7 @@ class Draws(NamedTuple):
     flip: Tensor  # (n,) bool
     operations: Tensor | None = None  # (n, 2) of RandAugment
     signs: Tensor | None = None  # (n, 2) of these
-    erase: Tensor | None = None  # (n, 6) in 0..1: whether, area, ratio, row, column, place in the noise
+    erase: Tensor | None = None  # (n, 6) in 0..1: whether, area, ratio, row, column, offset in the noise
     noise: Tensor | None = None  # bytes, of which every box takes a part
 
     def of(self, row_B: Tensor, device: torch.device) -> "Draws":
@@ -106,12 +106,12 @@ def _erased(x_BCHW: Tensor, draw_B6: Tensor, noise: Tensor, chance: float) -> Te
     area_B = low + (high - low) * draw_B6[:, 1]
     ratio_B = LONGEST ** (2 * draw_B6[:, 2] - 1)
     inside = []
-    for side, length_B, place_B in (
+    for side, length_B, uniform_B in (
         (H, (area_B * ratio_B).sqrt(), draw_B6[:, 3]),
         (W, (area_B / ratio_B).sqrt(), draw_B6[:, 4]),
     ):
         size_B = (length_B * side).round().clamp(1, side)
-        start_B = (place_B * (side - size_B + 1)).floor()
+        start_B = (uniform_B * (side - size_B + 1)).floor()
         pixel = torch.arange(side, device=x_BCHW.device)
         inside.append((pixel >= start_B[:, None]) & (pixel < (start_B + size_B)[:, None]))
     box_BHW = inside[0][:, :, None] & inside[1][:, None, :] & (draw_B6[:, 0] < chance)[:, None, None]

@@ -90,10 +90,10 @@ def _labels(
         known = ", ".join(ours[:5]) + (", ..." if len(ours) > 5 else "")
         more = f" and {len(strange) - 1:,} more" if len(strange) > 1 else ""
         raise UserError(f"{name}: its class {strange[0]}{more} is none of the run, which knows {known}")
-    place = torch.tensor([ours.index(label) if label in ours else -1 for label in theirs])
+    index_of = torch.tensor([ours.index(label) if label in ours else -1 for label in theirs])
     absent = [label for label in ours if label not in present]
     shown = f"No image is of {', '.join(absent[:5])}{' or others' if len(absent) > 5 else ''}."
-    return place[y_B], (shown,) if absent else ()
+    return index_of[y_B], (shown,) if absent else ()
 
 
 def _pixels(x_BCHW: Tensor, model: Predictor, name: str) -> Tensor:

@@ -59,15 +59,15 @@ def refuse_if_too_big(
 ) -> None:
     """Refuse a training that does not fit into its device or its machine, with what would help."""
     needed = need(arch, batch, where.type, precision, save_memory)
-    places = [("this machine has", processes * needed.machine, cost.memory_bytes())]
+    stores = [("this machine has", processes * needed.machine, cost.memory_bytes())]
     if where.type != "cpu":
-        places.append((f"{where} has", needed.device, total_bytes(where)))
-    for place, bytes_needed, have in places:
+        stores.append((f"{where} has", needed.device, total_bytes(where)))
+    for store, bytes_needed, have in stores:
         if bytes_needed > USABLE * have:
             cure = "" if save_memory else "; --save-memory computes activations twice and keeps few of them"
             raise UserError(
                 f"a network of {cost.cost(arch).params:,} parameters does not fit: training it with batch "
-                f"{batch} needs about {bytes_needed / 2**30:,.1f} GiB, {place} {have / 2**30:,.1f} GiB; "
+                f"{batch} needs about {bytes_needed / 2**30:,.1f} GiB, {store} {have / 2**30:,.1f} GiB; "
                 f"a smaller --batch or a larger --accumulate needs less{cure}"
             )
 

@@ -90,7 +90,7 @@ class Mistake(Strict):
     """An image that a classifier gets wrong."""
 
     index: int
-    """Its place among the images that were classified."""
+    """Its index among the images that were classified."""
     true: str
     predicted: str
     probability: float

@@ -50,7 +50,7 @@ class Changes(Strict):
     """Inverse temperature as a multiple of the usual one."""
 
 
-class Place(Strict):
+class TokenIndex(Strict):
     """One token of one head of one layer, counted from 0."""
 
     layer: Annotated[int, Field(ge=0)]
@@ -62,7 +62,7 @@ class Asked(Strict):
     """The head of a question; the pixels follow it as float32."""
 
     changes: Changes = Changes()
-    at: Place | None = None
+    at: TokenIndex | None = None
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ def _attended(layer: Any, x_BND: Tensor, mask_NN: Tensor | None, beta: float) ->
 
 
 def _refuse(arch: Arch, asked: Asked) -> None:
-    """Refuse places that the network does not have, and maps that are too large to be sent."""
+    """Refuse an index that the network does not have, and maps that are too large to be sent."""
     changes, at = asked.changes, asked.at
     if any(patch >= arch.patches for patch in changes.hidden):
         raise UserError(f"the picture has {arch.patches} patches, counted from 0")
