@@ -49,8 +49,9 @@ def measure(settings: Sequence[Training], data: Dataset, batch: int) -> Pace:
 def fit(rows: Sequence[tuple[float, float]], seconds: Sequence[float]) -> Pace:
     """Return the pace that fits seconds of (layers, multiply-adds) best, neither share below zero.
 
-    >>> fit([(2, 10), (4, 100)], [2.0 + 1.0, 4.0 + 10.0])
-    Pace(per_layer=1.0, per_mac=0.1)
+    >>> pace = fit([(2, 10), (4, 100)], [2.0 + 1.0, 4.0 + 10.0])
+    >>> round(pace.per_layer, 6), round(pace.per_mac, 6)
+    (1.0, 0.1)
     """
     from scipy.optimize import nnls
 
