@@ -88,7 +88,7 @@ def job(case: Case, compiled: bool) -> Job:
     recipe = Recipe(batch=case.batch, epochs=1000)
     found = Job(model, classify, train, train, recipe, optimiser)
     if compiled:
-        forward = device.compiled(model)
+        forward: Any = torch.compile(model)
 
         def measure(_: nn.Module, batch: Batch, generator: torch.Generator | None) -> Loss:
             return classify(forward, batch, generator)
@@ -109,7 +109,7 @@ def ours(case: Case, compiled: bool) -> Contestant:
     return take
 
 
-def network(model: nn.Module, case: Case, fused: bool, compiled: bool, ours: bool = False) -> Contestant:
+def network(model: nn.Module, case: Case, fused: bool, compiled: bool) -> Contestant:
     """Forward, backward and optimiser alone, on one batch of normalised images."""
     arch = case.arch
     x, y = _batch(arch, case.batch)
@@ -120,9 +120,7 @@ def network(model: nn.Module, case: Case, fused: bool, compiled: bool, ours: boo
         else torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.05)
     )
     model.train()
-    forward: Any = model
-    if compiled:
-        forward = device.compiled(model) if ours else torch.compile(model)
+    forward: Any = torch.compile(model) if compiled else model
 
     def take(count: int) -> None:
         for _ in range(count):
@@ -302,7 +300,7 @@ def main() -> None:
 
 
 def _bare(case: Case, compiled: bool) -> Contestant:
-    return network(build(case.arch, 0), case, fused=True, compiled=compiled, ours=True)
+    return network(build(case.arch, 0), case, fused=True, compiled=compiled)
 
 
 def _batch(arch: Arch, batch: int) -> tuple[Tensor, Tensor]:

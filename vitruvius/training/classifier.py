@@ -185,7 +185,7 @@ def job(settings: ClassifierSettings, data: Dataset, arch: Arch, where: torch.de
     model = net.to(where, dtype).train()
     measure, compiled = _measure(settings, data, where, dtype), None
     if settings.compile == "on":
-        forward = device.compiled(model)
+        forward: Any = torch.compile(model)
 
         def compiled(_: nn.Module, batch: Batch, generator: Generator | None) -> Loss:
             return measure(forward, batch, generator)
