@@ -1,5 +1,6 @@
 """What a forward pass of one image takes: predicted by the machine's price list, else measured."""
 
+import math
 from collections.abc import Generator, Sequence
 
 import torch
@@ -11,10 +12,13 @@ from vitruvius.core.records import Note, Record
 from vitruvius.measuring import latency, prices
 from vitruvius.measuring.prices import PriceList
 from vitruvius.measuring.settings import MeasureSettings
+from vitruvius.searching import queueing
 from vitruvius.searching.results import Timed
 from vitruvius.searching.state import Search
 
 REPEATS = 30
+TOGETHER = 8
+"""Networks that are measured together, in random order; their weights are in memory at once."""
 
 
 def predicted(found: PriceList | None, arch: Arch) -> float | None:
@@ -22,44 +26,59 @@ def predicted(found: PriceList | None, arch: Arch) -> float | None:
     return None if found is None or arch.kernel != prices.KERNEL else prices.predict(found, arch)
 
 
-def fast_enough(search: Search, finalists: list[int]) -> Generator[Record, None, list[int]]:
-    """Measure finalists whose time is not predicted; leave out those that take longer than --max-ms."""
-    config, name = search.prepared.config, search.prepared.name
+def keep_fast(search: Search) -> Generator[Record, None, None]:
+    """Find the milliseconds of all networks; where --max-ms bounds them, leave out those that take longer.
+
+    Without a price list they are measured, if a bound or a front needs them, before anything is trained.
+    """
+    prepared, config = search.prepared, search.prepared.config
+    for number, candidate in prepared.networks.items():
+        found = predicted(search.plan.prices, candidate.arch)
+        if found is not None:
+            search.ms[number] = (found, False)
     if config.max_ms is None and config.front != "ms":
-        return finalists
-    for number, ms in _measured_once(search, [n for n in finalists if n not in search.ms]).items():
-        search.ms[number] = (ms, True)
+        return
+    yield from _measure(search, [number for number in prepared.networks if number not in search.ms])
     if config.max_ms is None:
-        return finalists
-    fast = [number for number in finalists if search.ms.get(number, (0.0, True))[0] <= config.max_ms]
-    for number in (number for number in finalists if number not in fast):
-        ms = search.ms[number][0]
-        yield Note(text=f"{name(number)} takes {ms:.3g} ms, more than {config.max_ms:g}: left out")
-    if not fast:
-        fastest = min(search.ms[number][0] for number in finalists)
+        return
+    times = {number: search.ms.get(number, (math.inf, True))[0] for number in search.numbers}
+    slow = [number for number, ms in times.items() if ms > config.max_ms]
+    if len(slow) == len(times):
+        fastest = min(times.values())
         raise WorkFailed(
-            f"--max-ms {config.max_ms:g}: the fastest finalist takes {fastest:.3g} ms; lower --max-macs"
+            f"--max-ms {config.max_ms:g}: the fastest of {len(times)} networks takes {fastest:.3g} ms; "
+            "raise it, or lower --max-macs"
         )
-    return fast
+    for number in slow:
+        del prepared.networks[number]
+    if slow:
+        yield Note(text=f"{len(slow)} of {len(times)} networks take more than {config.max_ms:g} ms: left out")
+    if prepared.largest in slow:
+        prepared.largest = max(search.numbers, key=lambda number: prepared.networks[number].params)
 
 
-def _measured_once(search: Search, numbers: Sequence[int]) -> dict[int, float]:
-    """Time networks, or take the times that were kept before the search was interrupted."""
-    for line in search.lines:
-        if line.get("kind") == "timed":
-            return {int(number): float(ms) for number, ms in line["ms"].items()}
-    if not numbers:
-        return {}
-    names = {search.prepared.name(number): number for number in numbers}
-    times = measured([(name, search.prepared.networks[number].arch) for name, number in names.items()])
-    found = {names[name]: ms for name, ms in times.items()}
-    search.folder.keep(Timed(ms=found))
-    return found
+def _measure(search: Search, numbers: Sequence[int]) -> Generator[Record, None, None]:
+    """Time networks, and keep their times: a search that is resumed takes those that were kept."""
+    timed = [line["ms"] for line in search.lines if line.get("kind") == "timed"]
+    kept = {int(number): float(ms) for times in timed for number, ms in times.items()}
+    left = [number for number in numbers if number not in kept]
+    if left:
+        cure = "`vitruvius measure --calibrate` makes one"
+        yield Note(text=f"no price list of this machine ({cure}): {len(left)} networks are timed")
+    for start in range(0, len(left), TOGETHER):
+        part = {search.prepared.name(number): number for number in left[start : start + TOGETHER]}
+        times = measured([(name, search.prepared.networks[number].arch) for name, number in part.items()])
+        found = {part[name]: ms for name, ms in times.items()}
+        search.folder.keep(Timed(ms=found))
+        kept |= found
+        yield queueing.progress(min(start + TOGETHER, len(left)), len(left), "timing")
+        queueing.refuse_if_stopped(search)
+    search.ms |= {number: (kept[number], True) for number in numbers if number in kept}
 
 
 def measured(archs: Sequence[tuple[str, Arch]]) -> dict[str, float]:
-    """Time the forward pass of one image of each network, called in random order on the CPU."""
-    settings = MeasureSettings(batch=(1,), repeats=REPEATS, threads=1)
+    """Time the forward pass of one image of each network, called in random order, as `measure` does it."""
+    settings = MeasureSettings(batch=(1,), repeats=REPEATS)
     items: list[latency.Item] = []
     for _ in latency.measure([Named(*pair) for pair in archs], settings, torch.device("cpu"), items):
         pass

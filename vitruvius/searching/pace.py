@@ -1,4 +1,4 @@
-"""How long trainings take: predicted from a few timed steps, and then from the trainings that have ended."""
+"""How long trainings take, predicted from a few timed steps before anything is trained."""
 
 import time
 from collections.abc import Sequence

@@ -32,10 +32,7 @@ def run(search: Search) -> Generator[Record, None, tuple[list[int], dict[str, in
     prepared, drawn = search.prepared, search.prepared.drawn
     text = f"candidates: {drawn.fitting:,} of {drawn.tried:,} networks of the space {prepared.space} fit"
     yield _stage(search, 1, text, _planned(search))
-    for number, candidate in prepared.networks.items():
-        found = latency.predicted(search.plan.prices, candidate.arch)
-        if found is not None:
-            search.ms[number] = (found, False)
+    yield from latency.keep_fast(search)
     text = f"features: structure and {len(PROXIES)} scores of {len(search.numbers)} networks"
     yield _stage(search, 2, text, _planned(search))
     yield from score_networks(search)
@@ -48,7 +45,6 @@ def run(search: Search) -> Generator[Record, None, tuple[list[int], dict[str, in
             del prior[search.prepared.largest]
         finalists = promotion.promoted(prior, search.plan.finalists, search.prices())
         yield Note(text="the budget pays for a few full trainings only: the prior has chosen the networks")
-    finalists = yield from latency.fast_enough(search, finalists)
     baselines = _baselines(search)
     if prepared.config.hours is not None:
         finalists, baselines = yield from _in_time(search, finalists, baselines)
@@ -102,7 +98,9 @@ def _halving(search: Search) -> Stages:
         name = f"for {steps:,} steps" if rung else "finalists"
         promoted = yield from _choose(search, name, promoted, "")
         said = search.learned[-1].sentence if search.learned else "by accuracy"
-        yield _stage(search, 4, f"surrogate: {len(promoted)} go on. {said}", _rest_seconds(search, promoted))
+        last = [*promoted, *_baselines(search).values()]
+        left = _planned(search) if rung else search.seconds_left(_rest(search, last))
+        yield _stage(search, 4, f"surrogate: {len(promoted)} go on. {said}", left)
         if rung is None:
             return promoted
         yield from queueing.train(search, [Request(number, steps) for number in promoted])
@@ -259,13 +257,9 @@ def _rest(search: Search, numbers: Sequence[int]) -> list[tuple[int, int]]:
     done = queueing.steps_done(search)
     return [
         (number, max(0, search.plan.steps - done.get((number, seed), 0)))
-        for number in numbers
+        for number in dict.fromkeys(numbers)
         for seed in range(plan.SEEDS)
     ]
-
-
-def _rest_seconds(search: Search, promoted: list[int]) -> float:
-    return search.seconds_left(_rest(search, promoted))
 
 
 def _stage(search: Search, number: int, text: str, left: float) -> Stage:

@@ -64,8 +64,23 @@ class Search:
 
     def seconds_left(self, networks: Sequence[tuple[int, int]]) -> float:
         """Return the seconds that training networks for so many steps will take."""
-        batch, pace = self.prepared.config.batch, self.prepared.pace
-        seconds = (
-            pace.seconds(self.prepared.networks[number].arch, batch, steps) for number, steps in networks
-        )
-        return sum(seconds) / workers(self.prepared.config)
+        seconds = sum(self._seconds(number, steps) for number, steps in networks)
+        return self.slowness() * seconds / workers(self.prepared.config)
+
+    def slowness(self) -> float:
+        """Return how many times as long as predicted the trainings took that have ended; 1 before the first.
+
+        The few steps that are timed beforehand have the machine for themselves; trainings share it.
+        """
+        took, foreseen, reached = 0.0, 0.0, dict[tuple[int, int], int]()
+        for (number, steps, seed), outcome in sorted(self.study.finished().items()):  # shorter ones first
+            if outcome.accuracy is not None and number in self.prepared.networks:
+                took += outcome.seconds
+                foreseen += self._seconds(number, steps - reached.get((number, seed), 0))
+                reached[number, seed] = steps
+        return took / foreseen if took > 0 and foreseen > 0 else 1.0
+
+    def _seconds(self, number: int, steps: int) -> float:
+        """Return the seconds of so many steps of a network by the steps that were timed beforehand."""
+        config, candidate = self.prepared.config, self.prepared.networks[number]
+        return self.prepared.pace.seconds(candidate.arch, config.batch, steps)
