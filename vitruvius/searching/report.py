@@ -103,4 +103,7 @@ def weights_table(learned: Learned) -> Table:
 
 
 def _label(network: Network, result: Result) -> str:
-    return f"{network.name}{' (recommended)' if network.name == result.winner.name else ''}"
+    """The name of a network, and whether it is recommended or on the front."""
+    if network.name == result.winner.name:
+        return f"{network.name} (recommended)"
+    return f"{network.name}{' (front)' if network.name in result.front else ''}"

@@ -89,6 +89,8 @@ def finish(search: Search, finalists: list[int], baselines: dict[str, int], flag
     prepared, config = search.prepared, search.prepared.config
     networks = _networks(search, finalists, baselines)
     best = _winner(search, networks)
+    networks = [best if network.number == best.number else network for network in networks]
+    within = [network for network in networks if prepared.fits(network.number)]
     images, bits, spread = len(prepared.data.validation), _bits(search), _variance(networks)
     found = [
         Gain(
@@ -119,7 +121,7 @@ def finish(search: Search, finalists: list[int], baselines: dict[str, int], flag
             failed=sum(bool(outcome.failed) for outcome in outcomes),
         ),
         plan=search.plan,
-        front=gains.front(networks, kind),
+        front=gains.front(within, kind),
         front_price=kind,
         networks=tuple(networks),
         learned=tuple(search.learned),

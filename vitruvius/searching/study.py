@@ -118,7 +118,8 @@ class Study:
         states, requests = optuna.trial.TrialState, set(wanted)
         claimed: list[tuple[Any, Request]] = []
         while len(claimed) < most and self._trials(states.WAITING):
-            trial = self.study.ask(_distributions())
+            with _quiet():
+                trial = self.study.ask(_distributions())
             trial.set_user_attr(OWNER, self.owner)
             request = Request(**trial.params)
             earlier = [
