@@ -1,7 +1,7 @@
 """How fast candidates are drawn and filtered, and what a second process brings.
 
-    python -m benchmarks.search.speed            1,000,000 candidates; a search with one and with two
-    processes python -m benchmarks.search.speed --quick    fewer
+    python -m benchmarks.search.speed            1,000,000 candidates; a search with one and two processes
+    python -m benchmarks.search.speed --quick    fewer candidates, no search
 
 Targets: 1,000,000 candidates within 60 s, and two processes at least 1.7 times as fast as one.
 """

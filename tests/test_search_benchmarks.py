@@ -1,0 +1,73 @@
+"""What the benchmarks of search compare, and what they conclude from it."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from benchmarks.search import real, tables
+from vitruvius.arch import cost
+from vitruvius.arch import tables as networks
+from vitruvius.searching.settings import Config
+
+
+def test_the_networks_to_compare_with_are_within_the_budget_and_the_preset_is_what_it_is() -> None:
+    config = Config(data="noise:1x28x28/10", max_params=20_000, candidates=2_000, seed=1)
+    found = real.others(config)
+    sizes = {"image": 28, "channels": 1, "classes": 10}
+    params = {
+        what: cost.cost(networks.arch(options["arch"], options["set"], **sizes)).params
+        for what, options in found.items()
+    }
+    assert params["random"] <= params["largest"] <= 20_000 < params[real.PRESET]
+    assert params["largest"] > 19_000
+    assert real.others(config) == found
+    assert real.others(config.model_copy(update={"seed": 2})) != found
+
+
+def test_the_preset_gets_the_patch_that_divides_the_image_and_is_nearest_to_its_own() -> None:
+    config = Config(data="noise:3x64x64/12", max_params=20_000, candidates=100)
+    assert real.others(config)[real.PRESET] == {"arch": "mnist-slim", "set": ("patch=8",)}
+
+
+def test_intervals_of_the_table_are_those_of_t_tests_paired_by_seed() -> None:
+    accuracies = {"winner": [0.90, 0.91, 0.89], "largest": [0.88, 0.90, 0.885]}
+    accuracies |= {"random": [0.8, 0.7, 0.6], real.PRESET: [0.87] * 3}
+    seeds = [{what: (100, values[seed]) for what, values in accuracies.items()} for seed in range(3)]
+    winner, largest, *_ = real.table(seeds)
+    assert "gain_of_the_winner" not in winner
+    expected = stats.ttest_rel(accuracies["winner"], accuracies["largest"]).confidence_interval(0.95)
+    middle = largest["gain_of_the_winner"] / 100
+    assert middle - largest["gain_half_width"] / 100 == pytest.approx(expected.low)
+    assert real.table(seeds[:1])[1]["gain_half_width"] is None
+
+
+def test_a_seed_without_all_its_networks_is_not_in_the_table(tmp_path: Path) -> None:
+    assert real.finished(tmp_path, 0) is None
+
+
+def rows(**medians: float) -> list[dict[str, Any]]:
+    ways = {way.replace("_", " "): value for way, value in medians.items()}
+    return [
+        {"table": "t", "label": "a", "k": k, "way": way, "median": value}
+        for k in tables.KS
+        for way, value in ways.items()
+    ]
+
+
+def test_a_tie_with_the_best_other_way_is_no_loss() -> None:
+    even = tables.conclude(rows(search=0.1, random=0.3, largest=0.1, best_score=0.2))
+    assert even == [
+        "t a: worse than the best other at k = [], better than random at k = [5, 10, 20]",
+    ]
+    behind = tables.conclude(rows(search=0.3, random=0.3, largest=0.1, best_score=0.2))
+    assert "at k = [5, 10, 20], better than random at k = []" in behind[0]
+
+
+def test_tau_within_size_looks_at_pairs_of_nearly_equal_size_only() -> None:
+    params = np.array([100.0, 105.0, 200.0, 210.0])
+    score, accuracy = np.array([1.0, 2.0, 4.0, 3.0]), np.array([0.1, 0.2, 0.8, 0.9])
+    assert tables.within(score, accuracy, params) == 0.0
+    assert tables.within(accuracy, accuracy, params) == 1.0
