@@ -15,7 +15,7 @@ from vitruvius.render import figures
 from vitruvius.render import page as html
 
 LABELLED = 8  # points of a small scatter up to which each is labelled with its name
-WIDE_RANGE = 20
+WIDE_RANGE = 10
 """Positive values whose largest is more than this many times the smallest are drawn on a log axis."""
 
 
