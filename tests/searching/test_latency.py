@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from vitruvius.core.errors import Interrupted, WorkFailed
+from vitruvius.core.errors import Interrupted, UserError
 from vitruvius.core.records import Note
 from vitruvius.searching import latency
 from vitruvius.searching.prepare import PRESET
@@ -82,7 +82,7 @@ def test_without_a_bound_or_a_front_of_times_nothing_is_measured(times: dict[str
 
 
 def test_where_no_network_is_fast_enough_the_fastest_is_named(times: dict[str, float]) -> None:
-    with pytest.raises(WorkFailed, match="the fastest of 3 networks takes 1 ms"):
+    with pytest.raises(UserError, match="the fastest of 3 networks takes 1 ms"):
         said(search([], max_ms=0.5))
 
 

@@ -102,8 +102,9 @@ def test_log_uniform_sizes_are_spread_over_the_decades() -> None:
 
 
 def test_a_budget_that_nothing_fits_names_the_smallest() -> None:
-    found = sampling.draw(Rule(SPACE, SIZES, 0), Limits(Budget(max_params=10)), 5, 1000)
+    found = sampling.draw(Rule(SPACE, SIZES, 0), Limits(Budget(max_params=10), batch=4), 5, 1000)
     assert found.candidates == []
     assert found.largest is None
-    smallest = min(one.params for one in sampling.draw(Rule(SPACE, SIZES, 0), FREE, 10**4, 1000).candidates)
-    assert found.smallest_params == smallest
+    drawn = sampling.draw(Rule(SPACE, SIZES, 0), FREE, 10**4, 1000).candidates
+    assert found.smallest_params == min(one.params for one in drawn)
+    assert found.smallest_bytes == min(cost.cost(one.arch).training_bytes(4) for one in drawn)

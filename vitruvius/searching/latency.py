@@ -7,7 +7,7 @@ import torch
 
 from vitruvius.arch.arch import Arch
 from vitruvius.arch.tables import Named
-from vitruvius.core.errors import WorkFailed
+from vitruvius.core.errors import UserError
 from vitruvius.core.records import Note, Record
 from vitruvius.measuring import latency, prices
 from vitruvius.measuring.prices import PriceList
@@ -45,7 +45,7 @@ def keep_fast(search: Search) -> Generator[Record, None, None]:
     slow = [number for number, ms in times.items() if ms > config.max_ms]
     if len(slow) == len(times):
         fastest = min(times.values())
-        raise WorkFailed(
+        raise UserError(
             f"--max-ms {config.max_ms:g}: the fastest of {len(times)} networks takes {fastest:.3g} ms; "
             "raise it, or lower --max-macs"
         )

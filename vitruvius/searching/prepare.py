@@ -157,7 +157,8 @@ def _draw(rule: Rule, config: Config, name: str, wanted: int, found: PriceList |
     drawn = sampling.draw(rule, limits, wanted, config.candidates)
     if drawn.largest is None:
         asked = " ".join(f"--{key.replace('_', '-')} {value:,g}" for key, value in config.bounds.items())
-        least = f"{drawn.smallest_params:,} parameters and {drawn.smallest_macs:,} multiply-adds"
+        least = f"{drawn.smallest_params:,} parameters, {drawn.smallest_macs:,} multiply-adds and a training "
+        least += f"step of {drawn.smallest_bytes / 2**20:.3g} MiB"
         if drawn.fastest_ms is not None:
             least += f", the fastest takes {drawn.fastest_ms:.3g} ms by the price list of this machine"
         raise UserError(

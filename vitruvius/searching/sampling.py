@@ -73,6 +73,7 @@ class Drawn:
     fitting: int = 0
     smallest_params: int = 0  # of all networks that were tried, fitting or not
     smallest_macs: int = 0
+    smallest_bytes: int = 0  # memory of a training step
     fastest_ms: float | None = None  # predicted, of blocks in which nothing fits
 
 
@@ -82,9 +83,10 @@ def draw(rule: Rule, limits: Limits, wanted: int, tries: int) -> Drawn:
     for start, networks, price, fits_n in blocks(rule, limits, tries):
         found.tried += len(networks)
         found.fitting += int(fits_n.sum())
-        least = [int(values.min()) for values in (price.params_n, price.macs_n)]
-        found.smallest_params = min(found.smallest_params or least[0], least[0])
-        found.smallest_macs = min(found.smallest_macs or least[1], least[1])
+        memory_n = price.training_bytes_n(limits.batch)
+        for name, values_n in (("params", price.params_n), ("macs", price.macs_n), ("bytes", memory_n)):
+            known, least = getattr(found, f"smallest_{name}"), int(values_n.min())
+            setattr(found, f"smallest_{name}", min(known or least, least))
         if not fits_n.any():
             if limits.prices is not None:
                 fastest = float(prices.predict_n(limits.prices, networks, price).min())
