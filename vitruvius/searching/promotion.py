@@ -3,7 +3,7 @@
 import math
 from collections.abc import Collection, Mapping, Sequence
 
-RANDOM_SHARE = 4
+RANDOM_SHARE = 8
 """One of so many networks is taken at random and not by the prior."""
 LOWEST = 1
 """The second network of all is the lowest by the prior: beside the largest it shows the sign of size."""
@@ -17,14 +17,14 @@ def first(
     wanted: Sequence[int] = (),
     prices: Mapping[int, float] | None = None,
 ) -> list[int]:
-    """Choose `count` networks beside `chosen`: `wanted` ones, then by the prior, every fourth at random.
+    """Choose `count` networks beside `chosen`: `wanted` ones, then by the prior, every eighth at random.
 
     Where the `known` accuracies fall with the prior, it is followed downwards: that larger is better is
     learned and not assumed. Numbers are the order of a random draw, so that the lowest ones left are a random
     choice.
 
     >>> first({0: 0.1, 1: 0.9, 2: 0.2, 3: 0.8, 4: 0.7, 5: 0.3}, 4)
-    [1, 0, 3, 2]
+    [1, 0, 3, 4]
     >>> first({0: 0.1, 1: 0.9, 2: 0.2, 3: 0.8, 4: 0.7}, 1, known={0: 0.6, 1: 0.5}, chosen=[0, 1])
     [2]
     """
