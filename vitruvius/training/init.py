@@ -23,7 +23,7 @@ from vitruvius.nn import layouts
 from vitruvius.nn.vit import ViT
 from vitruvius.training.recipe import ClassifierSettings
 
-SAME = ("patch", "channels", "layers")
+SAME = ("patch", "stem", "channels", "layers")
 """Weights of a network that differs in these compute something else, also where all shapes agree."""
 TOLD = ("activation", "kernel", "norm_eps", "pooling", "positions")
 """Fields without weights: another choice may be wanted, and is told."""
