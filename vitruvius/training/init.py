@@ -210,6 +210,8 @@ def _difference(field: str, theirs: Any, ours: Any) -> str:
         theirs, ours, field = getattr(there, part), getattr(here, part), f"{part} (layer {index})"
     elif field == "layers":
         theirs, ours, field = len(theirs), len(ours), "depth"
+    elif field == "stem":
+        theirs, ours = (",".join(map(str, stem)) or "[]" for stem in (theirs, ours))
     name = field.partition(" ")[0]
     cure = f"--set {name}={theirs}" if field != "channels" else "images with as many channels"
     return f"its network has {field} {theirs}, this one {ours}; {cure} would fit"
