@@ -31,6 +31,7 @@ def test_tokens_count_patches_and_the_class_token() -> None:
         ({"mlp": []}, "mlp has 0 entries for depth 6"),
         ({"class_token": False}, "pooling 'cls' needs class_token"),
         ({"kernel": "sofmax"}, "did you mean 'softmax'"),
+        ({"patch": 2, "stem": (8, 8)}, "it must be a multiple of 4"),
         ({"widht": 3}, "did you mean 'width'"),
         ({"width": 0}, "width must be greater than or equal to 1"),
         ({"dropout": float("nan")}, "dropout"),
@@ -51,3 +52,11 @@ def test_a_network_without_layer_scale_is_written_as_before_there_was_one() -> N
     assert "layer_scale" not in Arch().model_dump(mode="json")
     scaled = Arch(layer_scale=1e-4)
     assert Arch(**scaled.model_dump(mode="json")) == scaled != Arch()
+
+
+def test_a_stem_changes_what_the_patch_map_reads_and_nothing_else_in_the_grid() -> None:
+    arch = Arch(image=32, channels=3, patch=8, stem=(16, 24))
+    assert (arch.patches, arch.patch_dim, arch.mapped_patch, arch.mapped_dim) == (16, 192, 2, 96)
+    assert Arch(patch=4, stem=8).stem == (8,)
+    assert "stem" not in Arch().model_dump(mode="json")
+    assert Arch(**arch.model_dump(mode="json")) == arch

@@ -11,6 +11,7 @@ LIKES = [
     {},
     {"qkv_bias": True, "pooling": "mean", "dropout": 0.1},
     {"layer_scale": 1e-4, "qkv_bias": True},
+    {"stem": (6,)},
     {"class_token": False, "pooling": "mean", "positions": "none", "out_bias": False, "final_norm": "pooled"},
 ]
 

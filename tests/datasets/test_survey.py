@@ -57,7 +57,20 @@ def test_files_left_out_are_named(tmp_path: Path, picture: Picture) -> None:
     words = " ".join(block.text for block in datasets.survey(data).view() if hasattr(block, "text"))
     assert "1 unreadable, left out: c0/bad.png (not a PNG" in words
     assert "1 other files, left out: c0/Thumbs.db" in words
-    assert "all 20 x 16 pixels; scaled to 16 x 16 (chosen for them; PATH@SIDE sets another)" in words
+    assert (
+        "all 20 x 16 pixels; scaled to 16 x 16 (chosen for them; @SIDE behind the name sets another)" in words
+    )
+
+
+def test_pictures_that_need_no_scaling_are_said_to_be_read_as_they_are(
+    tmp_path: Path, picture: Picture
+) -> None:
+    for number in range(20):
+        picture(tmp_path / f"c{number % 2}" / f"{number}.png", size=(16, 16), seed=number)
+    data = datasets.get(f"folder:{tmp_path}")
+    words = " ".join(block.text for block in datasets.survey(data).view() if hasattr(block, "text"))
+    assert "all pictures have 16 x 16 pixels and are read as they are" in words
+    assert "cropped" not in words
 
 
 def test_the_middle_size_is_that_of_the_middle_picture() -> None:

@@ -8,6 +8,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn import functional
 
+from vitruvius.arch import public_configs
 from vitruvius.arch.arch import Arch
 from vitruvius.core.errors import UserError
 from vitruvius.nn import layouts
@@ -172,6 +173,17 @@ def test_a_library_without_layer_scale_is_told() -> None:
         layouts.export(build(ARCH.with_fields(layer_scale=0.5), seed=0), "transformers")
     with pytest.raises(UserError, match=r"lacks layers\.0\.scale1"):
         layouts.fill(build(ARCH.with_fields(layer_scale=0.5), seed=0), build(ARCH, seed=0).state_dict())
+
+
+def test_a_stem_has_names_of_our_own_only() -> None:
+    arch = ARCH.with_fields(stem=(3,))
+    net, other = (build(arch, seed=seed) for seed in (0, 1))
+    layouts.fill(other, layouts.export(net, "vitruvius"))
+    assert all(torch.equal(net.state_dict()[name], value) for name, value in other.state_dict().items())
+    with pytest.raises(UserError, match=r"the layout timm has no name for stem\.0\.weight"):
+        layouts.export(net, "timm")
+    with pytest.raises(UserError, match="a stem of 1 convolutions"):
+        public_configs.refuse_inexpressible(arch, "timm")
 
 
 def test_a_norm_after_the_pooling_is_another_function_and_never_mistaken() -> None:

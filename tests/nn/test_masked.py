@@ -152,6 +152,11 @@ def test_training_learns_to_fill_what_is_hidden() -> None:
     assert found.item() < 0.15 * stripes.var().item()  # a stripe of which nothing is seen cannot be known
 
 
+def test_a_stem_would_see_hidden_patches_and_is_refused() -> None:
+    with pytest.raises(UserError, match="stem 4: a masked autoencoder takes none"):
+        small(stem=(4,))
+
+
 def test_a_decoder_needs_a_width_of_four_heads() -> None:
     with pytest.raises(UserError, match="decoder width 30: choose a multiple of 4"):
         masked.decoder_for(ARCH, 30, 1)

@@ -46,6 +46,34 @@ def test_an_encoder_layer_equals_torchs_with_copied_weights(activation: str) -> 
     torch.testing.assert_close(ours(x), theirs(x), rtol=1e-10, atol=1e-10)
 
 
+def test_a_stem_convolves_and_halves_the_image_before_its_patches_are_cut() -> None:
+    """Against sums over the nine pixels under the kernel, written out."""
+    arch = SMALL.with_fields(image=16, patch=8, stem=(3, 5), activation="relu")
+    net, x = build(arch, seed=0).double().eval(), images(arch).double()
+    assert net.stem is not None
+    expected = x
+    for convolution in (net.stem[0], net.stem[2]):
+        assert isinstance(convolution, nn.Conv2d)
+        padded, side = nn.functional.pad(expected, (1, 1, 1, 1)), expected.shape[2] // 2
+        total = torch.zeros(len(x), len(convolution.weight), side, side, dtype=torch.float64)
+        for row in range(3):
+            for column in range(3):
+                seen = padded[:, :, row : row + 2 * side : 2, column : column + 2 * side : 2]
+                total += torch.einsum("bchw,dc->bdhw", seen, convolution.weight[:, :, row, column])
+        assert convolution.bias is not None
+        expected = (total + convolution.bias[:, None, None]).clamp(min=0)
+    torch.testing.assert_close(net.cut(x), patches(expected, 2), rtol=1e-12, atol=1e-12)
+    assert net(x).shape == (2, 3)
+    net.freeze(1)
+    assert not any(parameter.requires_grad for parameter in net.stem.parameters())
+
+
+def test_a_stem_keeps_the_size_of_what_it_reads() -> None:
+    arch = Arch(image=32, channels=3, patch=4, stem=(32, 64))
+    cut = build(arch, seed=0).cut(images(arch, 16)).detach()
+    assert 0.5 < float(cut.square().mean().sqrt()) < 2
+
+
 def test_the_patch_map_equals_a_strided_convolution() -> None:
     torch.manual_seed(0)
     x = torch.randn(2, 3, 8, 8, dtype=torch.float64)

@@ -87,6 +87,7 @@ def test_the_tables_hold_the_accuracy_in_percent_and_every_setting() -> None:
     assert ("test_accuracy", "90.00%") in measured.rows
     assert ("val_accuracy", None) in measured.rows
     assert ("set", "depth=2, heads=4") in chosen.rows
+    assert ("flip", "no") in chosen.rows
     assert [row[0] for row in chosen.rows] == list(ClassifierSettings.model_fields)
 
 

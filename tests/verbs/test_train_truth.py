@@ -209,6 +209,7 @@ def test_a_config_of_an_older_version_names_the_seed_that_split_its_data() -> No
     ("words", "message"),
     [
         (["--set", "heads=4"], "its network has heads (layer 1) 2, this one 4; --set heads=2 would fit"),
+        (["--set", "stem=8"], "its network has stem [], this one 8; --set stem=[] would fit"),
         (["--set", "patch=2"], "its network has patch 4, this one 2"),
         (["--set", "depth=2"], "its network has depth 1, this one 2"),
     ],

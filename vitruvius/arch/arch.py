@@ -19,6 +19,9 @@ from vitruvius.core.plugins import members
 Count = Annotated[int, Field(ge=1, le=2**20)]
 PerLayer = Annotated[Count | tuple[Count, ...], BeforeValidator(lambda value: _collapse(value))]
 """One value for all layers, or one per layer; equal values collapse, so that equal networks are equal."""
+Channels = Annotated[
+    tuple[Count, ...], BeforeValidator(lambda given: (given,) if isinstance(given, int) else given)
+]
 
 
 class Layer(NamedTuple):
@@ -38,6 +41,8 @@ class Arch(Strict):
     classes: Count = 10
     patch: Annotated[int, Field(ge=1, le=8192)] = 7
     """Side of a patch in pixels."""
+    stem: Channels = ()
+    """Channels of 3x3 convolutions that each halve the image before its patches are cut; none by default."""
     width: Annotated[int, Field(ge=1, le=2**17)] = 64
     """Length of a token's vector."""
     depth: Annotated[int, Field(ge=1, le=4096)] = 6
@@ -82,6 +87,11 @@ class Arch(Strict):
             raise ValueError(
                 f"patch {self.patch} does not divide image {self.image}: {self._patches_that_do()}"
             )
+        if self.patch % 2 ** len(self.stem):
+            cure = f"it must be a multiple of {2 ** len(self.stem)}"
+            raise ValueError(
+                f"patch {self.patch} with {len(self.stem)} convolutions that halve the image: {cure}"
+            )
         if self.pooling == "cls" and not self.class_token:
             raise ValueError("pooling 'cls' needs class_token true; without one choose pooling 'mean'")
         if self.kernel not in members("kernels"):
@@ -98,8 +108,9 @@ class Arch(Strict):
         fields: dict[str, Any] = dump(self)
         if self.final_norm == "tokens":
             fields.pop("final_norm", None)
-        if not self.layer_scale:
-            fields.pop("layer_scale", None)
+        for field in ("layer_scale", "stem"):
+            if not getattr(self, field):
+                fields.pop(field, None)
         return fields
 
     @cached_property
@@ -121,8 +132,18 @@ class Arch(Strict):
 
     @property
     def patch_dim(self) -> int:
-        """Return the length of a flattened patch."""
+        """Return the length of a flattened patch of the image."""
         return self.channels * self.patch**2
+
+    @property
+    def mapped_patch(self) -> int:
+        """Return the side of a patch as the patch map reads it: behind the stem, if there is one."""
+        return self.patch >> len(self.stem)
+
+    @property
+    def mapped_dim(self) -> int:
+        """Return the length of a flattened patch as the patch map reads it."""
+        return (self.stem or (self.channels,))[-1] * self.mapped_patch**2
 
     def with_fields(self, **fields: Any) -> "Arch":
         """Return a copy with some fields changed, validated again."""

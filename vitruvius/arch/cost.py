@@ -1,14 +1,16 @@
 r"""The cost of a network in closed form, without building it: parameters, multiply-adds, memory.
 
-With $n$ patches, $N$ tokens, width $D$, patch length $P$, $C$ classes and, in layer $l$, $I_l$ = heads x
-head_dim and $M_l$ = mlp, softmax attention needs $nPD + \sum_l (4 N D I_l + 2 N^2 I_l + 2 N D M_l) + DC$
-multiply-adds per image. A layer with wide heads multiplies its projections with one another (see `folds`);
+With $n$ patches, $N$ tokens, width $D$, $P$ numbers that the patch map reads of a patch, $C$ classes and, in
+layer $l$, $I_l$ = heads x head_dim and $M_l$ = mlp, softmax attention needs $nPD + \sum_l (4 N D I_l + 2 N^2
+I_l + 2 N D M_l) + DC$ multiply-adds per image; a convolution of a stem with $a$ inputs and $b$ outputs of
+side $s$ adds $9 s^2 a b$. A layer with wide heads multiplies its projections with one another (see `folds`);
 with $H_l$ heads its attention needs $2 N D^2 H_l + 2 N^2 D H_l$ instead of $4 N D I_l + 2 N^2 I_l$.
 
 Where the class token alone is read, the last layer is computed for it alone (`last_tokens`). Multiply-adds
 count all tokens of all layers nevertheless, as published figures do; memory counts what is stored.
 """
 
+import math
 import os
 from pathlib import Path
 from typing import NamedTuple
@@ -63,8 +65,9 @@ def parts(arch: Arch, fold: bool = True) -> list[Part]:
     """Return the parts of the network in the order of the forward pass; `fold` as in `cost`."""
     tokens, width = arch.tokens, arch.width
     positions = tokens * width if arch.positions == "learned" else 0
-    patch_params, patch_macs = (arch.patch_dim + 1) * width, arch.patches * arch.patch_dim * width
-    found = [Part("patches", (arch.patches, width), patch_params, patch_macs)]
+    patch_params, patch_macs = (arch.mapped_dim + 1) * width, arch.patches * arch.mapped_dim * width
+    found = stem_parts(arch)
+    found.append(Part("patches", (arch.patches, width), patch_params, patch_macs))
     if arch.class_token:
         found.append(Part("class token", (tokens, width), width, 0))
     found.append(Part("positions", (tokens, width), positions, 0))
@@ -76,6 +79,27 @@ def parts(arch: Arch, fold: bool = True) -> list[Part]:
     found.append(Part("norm", normalised, 2 * width, 0))
     found.append(Part("head", (arch.classes,), width * arch.classes + arch.classes, width * arch.classes))
     return found
+
+
+def stem_parts(arch: Arch) -> list[Part]:
+    """Return the convolutions before the patches; each halves the image.
+
+    >>> [part.macs for part in stem_parts(Arch(image=8, patch=4, stem=(2, 3)))]
+    [288, 216]
+    """
+    found, side, before = [], arch.image, arch.channels
+    for index, channels in enumerate(arch.stem):
+        side //= 2
+        weights = 9 * before * channels
+        found.append(Part(f"stem {index}", (channels, side, side), weights + channels, side**2 * weights))
+        before = channels
+    return found
+
+
+def stem_floats(arch: Arch) -> int:
+    """Return the floats that autograd stores of one image in the stem, what the patch map reads left out."""
+    sizes = [math.prod(part.shape) for part in stem_parts(arch)]
+    return arch.channels * arch.image**2 + sum(sizes) + sum(sizes[:-1]) if sizes else 0
 
 
 def cost(arch: Arch, fold: bool = True) -> Cost:
@@ -166,7 +190,8 @@ def activation_bytes(arch: Arch) -> int:
     """Return the bytes that autograd stores of one image for the backward pass (eager, float32)."""
     tokens, width = arch.tokens, arch.width
     normalised = last_tokens(arch) if arch.final_norm == "tokens" else 1
-    kept = arch.patches * arch.patch_dim + 2 * normalised * (width + 1) + width + arch.classes
+    kept = stem_floats(arch) + arch.patches * arch.mapped_dim
+    kept += 2 * normalised * (width + 1) + width + arch.classes
     masks = 0  # dropout stores the scaled mask, a float per element
     for index, layer in enumerate(arch.layers):
         inner = layer.heads * layer.head_dim

@@ -8,7 +8,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from vitruvius.arch.arch import Arch
-from vitruvius.arch.cost import FLOAT, FOLDING_BATCH, PAIRWISE_TOKENS, TRAINING_COPIES
+from vitruvius.arch.cost import (
+    FLOAT,
+    FOLDING_BATCH,
+    PAIRWISE_TOKENS,
+    TRAINING_COPIES,
+    Part,
+    stem_floats,
+    stem_parts,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -92,7 +100,9 @@ def costs(networks: Networks) -> Costs:
     tokens = tokens_n[:, None]
     heads, dim, mlp = networks.heads_nL, networks.head_dim_nL, networks.mlp_nL
     summed = networks.summed
-    inner, patch_dim_n = heads * dim, like.channels * networks.patch_n**2
+    stem = stem_parts(like)
+    channels, mapped_n = (like.stem or (like.channels,))[-1], networks.patch_n >> len(stem)
+    inner, patch_dim_n = heads * dim, channels * mapped_n**2
     folds = _folds(tokens, width, dim)
     scales = width * int(like.layer_scale > 0)
 
@@ -117,15 +127,20 @@ def costs(networks: Networks) -> Costs:
     outside_n = (patch_dim_n + 1) * width_n + int(like.class_token) * width_n + learned_n
     is_wide = like.final_norm == "tokens" and like.pooling != "cls"
     normalised_n = tokens_n if is_wide else np.ones_like(tokens_n)
-    kept_n = patches_n * patch_dim_n + 2 * normalised_n * (width_n + 1) + width_n + classes
+    kept_n = stem_floats(like) + patches_n * patch_dim_n
+    kept_n = kept_n + 2 * normalised_n * (width_n + 1) + width_n + classes
     return Costs(
-        params_n=outside_n + summed(params) + 2 * width_n + width_n * classes + classes,
-        macs_n=patches_n * patch_dim_n * width_n + summed(macs) + width_n * classes,
+        params_n=_sum(stem, "params") + outside_n + summed(params) + 2 * width_n + (width_n + 1) * classes,
+        macs_n=_sum(stem, "macs") + patches_n * patch_dim_n * width_n + summed(macs) + width_n * classes,
         activation_bytes_n=FLOAT * (kept_n + summed(kept)),
         pass_macs_n=summed(pass_macs),
         pass_bytes_n=FLOAT * summed(once),
         attention_macs_n=summed(attention),
     )
+
+
+def _sum(parts: list[Part], field: str) -> int:
+    return sum(getattr(part, field) for part in parts)
 
 
 def _folds(tokens: "Ints", width: "Ints", head_dim: "Ints") -> Any:

@@ -93,6 +93,8 @@ def refuse_inexpressible(arch: Arch, library: str) -> None:
         reasons.append(f"the kernel {arch.kernel}")
     if not uneven and inner != {arch.width}:
         reasons.append(f"heads x head_dim {inner.pop()} other than width {arch.width}")
+    if arch.stem:
+        reasons.append(f"a stem of {len(arch.stem)} convolutions")
     if not arch.out_bias:
         reasons.append("out_bias false")
     if library == "transformers":

@@ -97,10 +97,14 @@ class Survey(Record):
         between = (
             f"{_times(sizes.smallest)} to {_times(sizes.largest)}, the middle one {_times(sizes.median)}"
         )
+        square = (about.side, about.side)
+        chosen = "chosen for them; @SIDE behind the name sets another" if about.side_is_chosen else "as asked"
+        if sizes.different == 1 and sizes.largest == square:
+            yield f"all pictures have {_times(square)} pixels and are read as they are"
+            return
         text = between if sizes.different > 1 else f"all {_times(sizes.largest)}"
-        chosen = "chosen for them; PATH@SIDE sets another" if about.side_is_chosen else "as asked"
         how = {"crop": "the centre cropped", "pad": "padded", "squash": "squashed"}[about.fit]
-        yield f"pictures of {text} pixels; scaled to {_times((about.side, about.side))} ({chosen}), {how}"
+        yield f"pictures of {text} pixels; scaled to {_times(square)} ({chosen}), {how}"
 
     def _balance(self) -> Iterable[str]:
         counts = dict(zip(self.classes, self.counts["train"], strict=False))

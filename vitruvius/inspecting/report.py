@@ -35,21 +35,20 @@ def contact_sheet(data: "Dataset") -> Pictures:
     rows, names = _examples(data)
     pixels = tuple(tuple(_pixels(data.train.x[index]) for index in row) for row in rows)
     more = f" (of {len(data.classes)} classes the first {len(rows)})" if len(rows) < len(data.classes) else ""
-    columns = tuple(str(number) for number in range(1, len(rows[0]) + 1))
+    columns = tuple(str(number) for number in range(1, max(map(len, rows)) + 1))
     return Pictures(
         title=f"Training pictures of each class{more}", rows=names, columns=columns, pixels=pixels
     )
 
 
 def _examples(data: "Dataset") -> tuple[list[list[int]], tuple[str, ...]]:
-    """Return the rows of examples of each class; a class with few repeats its last one."""
+    """Return the rows of examples of each class, and the names of the classes."""
     if data.train.y is None or not data.classes:
         return [list(range(min(EXAMPLES, len(data.train))))], ("",)
     labels = data.train.y
     found = [(labels == label).nonzero()[:EXAMPLES, 0].tolist() for label in range(len(data.classes))]
     named = [(name, row) for name, row in zip(data.classes, found, strict=True) if row][:MOST_CLASSES]
-    most = max(len(row) for _, row in named)
-    return [row + row[-1:] * (most - len(row)) for _, row in named], tuple(name for name, _ in named)
+    return [row for _, row in named], tuple(name for name, _ in named)
 
 
 def _pixels(image: Any) -> Sequence[Sequence[Any]]:

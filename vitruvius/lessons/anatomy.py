@@ -54,6 +54,10 @@ class Question(lessons.Question):
     def _fits(self) -> Self:
         if (depth := self.arch.depth) > DEEPEST:
             raise ValueError(f"arch has depth {depth}: it needs at most {DEEPEST} to be shown part by part")
+        if self.arch.stem:
+            raise ValueError(
+                "arch has a stem: this lesson takes networks that cut the image itself into patches"
+            )
         cost.refuse_if_too_big(self.arch)
         return self
 

@@ -107,6 +107,8 @@ class Question(lessons.Question):
                 f"arch {self.arch} has image {arch.image} and kernel {arch.kernel}: needs an image of at "
                 f"most {LARGEST_IMAGE} pixels a side and the paper's kernel, softmax"
             )
+        if arch.stem:
+            raise ValueError(f"arch {self.arch} has a stem, which the paper's network has not")
         return self
 
 

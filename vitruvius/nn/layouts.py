@@ -51,6 +51,13 @@ def names(model: ViT, layout: str) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for name in model.state_dict():
         words = name.split(".")
+        if words[0] == "stem":
+            if layout != "vitruvius":
+                raise UserError(
+                    f"the layout {layout} has no name for {name} (a network without stem has none)"
+                )
+            found[name] = (name,)
+            continue
         layer = words[1] if words[0] == "layers" else ""
         leaf = words[-1] if words[-1] in ("weight", "bias") else ""
         ours = name.replace(f"layers.{layer}.", "layers.{i}.") if layer else name

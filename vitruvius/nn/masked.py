@@ -58,6 +58,9 @@ class MaskedAutoencoder(nn.Module):
 
     def __init__(self, arch: Arch, decoder: Arch, normalise: bool = False) -> None:
         super().__init__()
+        if arch.stem:
+            why = "the convolutions of its stem see hidden patches through their neighbours"
+            raise UserError(f"stem {', '.join(map(str, arch.stem))}: a masked autoencoder takes none: {why}")
         self.normalise = normalise  # targets are patches of mean 0 and standard deviation 1
         self.encoder = ViT(arch)
         self.encoder.head.requires_grad_(False)  # nothing here reads it

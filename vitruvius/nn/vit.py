@@ -73,7 +73,8 @@ class ViT(nn.Module):
         cost.refuse_if_too_big(arch)
         super().__init__()
         self.arch = arch
-        self.patch_map = nn.Linear(arch.patch_dim, arch.width)
+        self.stem = _stem(arch) if arch.stem else None
+        self.patch_map = nn.Linear(arch.mapped_dim, arch.width)
         self.class_token = nn.Parameter(torch.empty(1, 1, arch.width)) if arch.class_token else None
         if arch.positions == "learned":
             self.positions: Tensor | None = nn.Parameter(torch.empty(1, arch.tokens, arch.width))
@@ -100,12 +101,17 @@ class ViT(nn.Module):
 
     def embed(self, image_BCHW: Tensor) -> Tensor:
         """Patch tokens behind the class token, with positions, (B, N, D)."""
-        x_BND = self.patch_map(patches(image_BCHW, self.arch.patch))
+        x_BND = self.patch_map(self.cut(image_BCHW))
         if self.class_token is not None:
             x_BND = torch.cat([self.class_token.expand(x_BND.shape[0], -1, -1), x_BND], dim=1)
         if self.positions is not None:
             x_BND = x_BND + self.positions
         return self.dropout(x_BND)
+
+    def cut(self, image_BCHW: Tensor) -> Tensor:
+        """What the patch map reads: the patches of the image, or of what the stem makes of it, (B, n, P)."""
+        x_BCHW = image_BCHW if self.stem is None else self.stem(image_BCHW)
+        return patches(x_BCHW, self.arch.mapped_patch)
 
     def encode(self, x_BND: Tensor, first: int | None = None) -> Tensor:
         """The tokens after all layers and the final norm, unless that follows the pooling.
@@ -139,6 +145,8 @@ class ViT(nn.Module):
         if not layers:
             return
         self.patch_map.requires_grad_(False)
+        if self.stem is not None:
+            self.stem.requires_grad_(False)
         for token in (self.class_token, self.positions):
             if isinstance(token, nn.Parameter):
                 token.requires_grad_(False)
@@ -180,6 +188,22 @@ def build(arch: Arch, seed: int) -> ViT:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return ViT(arch)
+
+
+def _stem(arch: Arch) -> nn.Sequential:
+    """3x3 convolutions with stride 2, each before an activation (Xiao et al. 2021).
+
+    Their weights are drawn so that the size of the activations stays (He et al. 2015): with PyTorch's default
+    it would shrink to a tenth, and the positions would drown the image.
+    """
+    parts: list[nn.Module] = []
+    for before, after in zip((arch.channels, *arch.stem), arch.stem, strict=False):
+        convolution = nn.Conv2d(before, after, 3, stride=2, padding=1)
+        nn.init.kaiming_normal_(convolution.weight, nonlinearity="relu")
+        assert convolution.bias is not None
+        nn.init.zeros_(convolution.bias)
+        parts += [convolution, ACTIVATIONS[arch.activation]()]
+    return nn.Sequential(*parts)
 
 
 def patches(image_BCHW: Tensor, side: int) -> Tensor:

@@ -13,6 +13,12 @@ from vitruvius.training.results import ClassScore, TestScore, class_scores
 
 LONGEST_LIST = 40
 """Classes that are listed by name."""
+SHAPED = {
+    "crop": "cropped to its central square and scaled",
+    "pad": "scaled as a whole, between black bars",
+    "squash": "stretched to a square",
+}
+"""What happens to a picture that is not square, by `--fit`."""
 MOST_ROWS = 1000
 """Classes that are listed with their counts."""
 
@@ -65,6 +71,7 @@ def network(arch: Arch) -> Table:
     rows: list[tuple[Cell, ...]] = [
         ("image", f"{arch.channels} x {arch.image} x {arch.image}"),
         ("patch", f"{arch.patch} x {arch.patch}, {arch.patches} patches"),
+        *([("stem", ", ".join(map(str, arch.stem)))] if arch.stem else []),
         ("width", arch.width),
         ("depth", arch.depth),
         ("heads", _span(heads)),
@@ -77,7 +84,7 @@ def network(arch: Arch) -> Table:
 
 
 def preprocessing(
-    arch: Arch, mean: Sequence[float], std: Sequence[float], classes: Sequence[str]
+    arch: Arch, mean: Sequence[float], std: Sequence[float], classes: Sequence[str], fit: str
 ) -> list[Block]:
     """Say how an image becomes the input, and what the outputs stand for."""
     size = f"{arch.channels} x {arch.image} x {arch.image}"
@@ -89,7 +96,7 @@ def preprocessing(
     more = f" and {len(classes) - LONGEST_LIST:,} more" if len(classes) > LONGEST_LIST else ""
     return [
         Text(text="Input and output", style="title"),
-        Text(text=f"Input: {size}; {scale}."),
+        Text(text=f"Input: {size}; {scale}. A picture of another shape is {SHAPED[fit]}."),
         Text(text=f"The {len(classes):,} classes, in the order of the outputs: {names}{more}."),
     ]
 

@@ -23,7 +23,7 @@ from vitruvius.nn import layouts
 from vitruvius.nn.vit import ViT
 from vitruvius.training.recipe import ClassifierSettings
 
-SAME = ("patch", "channels", "layers")
+SAME = ("patch", "stem", "channels", "layers")
 """Weights of a network that differs in these compute something else, also where all shapes agree."""
 TOLD = ("activation", "kernel", "norm_eps", "pooling", "positions")
 """Fields without weights: another choice may be wanted, and is told."""
@@ -210,6 +210,8 @@ def _difference(field: str, theirs: Any, ours: Any) -> str:
         theirs, ours, field = getattr(there, part), getattr(here, part), f"{part} (layer {index})"
     elif field == "layers":
         theirs, ours, field = len(theirs), len(ours), "depth"
+    elif field == "stem":
+        theirs, ours = (",".join(map(str, stem)) or "[]" for stem in (theirs, ours))
     name = field.partition(" ")[0]
     cure = f"--set {name}={theirs}" if field != "channels" else "images with as many channels"
     return f"its network has {field} {theirs}, this one {ours}; {cure} would fit"

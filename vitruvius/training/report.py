@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from vitruvius.arch.arch import Arch
 from vitruvius.core import files
-from vitruvius.core.blocks import Block, Figure, Lines, Panels, Pictures, Series, Table, Text
+from vitruvius.core.blocks import Block, Cell, Figure, Lines, Panels, Pictures, Series, Table, Text
 from vitruvius.core.config import Strict
 from vitruvius.core.runs import RunFolder
 from vitruvius.datasets import Dataset
@@ -87,7 +87,7 @@ def details(run: Trained) -> list[Block]:
     return [
         *([card.class_table(data.classes, run.test)] if run.test else []),
         card.network(run.arch),
-        *card.preprocessing(run.arch, data.mean, data.std, data.classes),
+        *card.preprocessing(run.arch, data.mean, data.std, data.classes, data.fit),
         *card.use(run.result.run),
         *facts(run.result, settings),
     ]
@@ -168,12 +168,22 @@ def recipe(settings: Strict) -> Table:
 
 
 def keys_and_values(title: str, fields: Mapping[str, Any]) -> Table:
-    """Return a row per field; lists are joined by commas."""
-    cells = {
-        key: value if isinstance(value, str | int | float | None) else ", ".join(map(str, value))
-        for key, value in fields.items()
-    }
-    return Table(columns=(title, ""), rows=tuple(cells.items()))
+    """Return a row per field: yes or no, numbers, lists joined by commas, sentences by semicolons."""
+    return Table(columns=(title, ""), rows=tuple((key, _cell(value)) for key, value in fields.items()))
+
+
+def _cell(value: Any) -> Cell:
+    """Return a value as a person reads it.
+
+    >>> _cell(True), _cell([0.25, 1.0]), _cell(["no flips, no crops", "10 epochs"])
+    ('yes', '0.25, 1', 'no flips, no crops; 10 epochs')
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str | int | float | None):
+        return value
+    words = [f"{one:.4g}" if isinstance(one, float) else str(one) for one in value]
+    return ("; " if any(", " in word for word in words) else ", ").join(words)
 
 
 def model_card(arch: str, source: str, result: Result) -> list[Block]:

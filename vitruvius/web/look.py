@@ -25,7 +25,7 @@ from vitruvius.core import files
 from vitruvius.core.config import Strict
 from vitruvius.core.errors import UserError
 from vitruvius.datasets import Dataset, Split
-from vitruvius.nn.vit import ViT, patches
+from vitruvius.nn.vit import ViT
 from vitruvius.training import predictor
 from vitruvius.web import trained, weights
 from vitruvius.web.weights import Viewable
@@ -210,7 +210,7 @@ def trace(shown: Viewable, pixels_BCHW: Tensor, changes: Changes) -> tuple[Tenso
 
 def _embedded(net: ViT, image_BCHW: Tensor, changes: Changes) -> Tensor:
     """The tokens of an image, with positions."""
-    cut_BnP = patches(image_BCHW, net.arch.patch)
+    cut_BnP = net.cut(image_BCHW)
     x_BND = net.patch_map(cut_BnP[:, list(changes.order)] if changes.order is not None else cut_BnP)
     if net.class_token is not None:
         x_BND = torch.cat([net.class_token, x_BND], dim=1)
