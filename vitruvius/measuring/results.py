@@ -45,7 +45,10 @@ class Machine(Strict):
     cores: int
     load: float | None
     """Processes that wanted to run in the minute before; None where the system does not tell."""
+    others: float | None = None
+    """Cores that other processes used while it was measured; None where the system does not tell."""
     is_busy: bool
+    """Whether others took part of the machine, before or meanwhile."""
     versions: dict[str, Any]
 
 
@@ -81,11 +84,7 @@ class Result(records.Result):
             if row.failed:
                 yield Text(text=f"{row.name}, {row.runtime}, batch {row.batch}: {row.failed}", style="error")
         if self.machine.is_busy:
-            yield Text(
-                text=f"the machine was busy before (load {self.machine.load:.1f} on {self.machine.cores} "
-                "cores): times may be too long, and intervals hold all calls",
-                style="warning",
-            )
+            yield Text(text=_busy(self.machine), style="warning")
         yield Text(text=f"run: {self.run}", style="note")
 
 
@@ -122,6 +121,14 @@ def _quantile(ordered: list[float], fraction: float) -> float:
     below = int(position)
     above = min(below + 1, len(ordered) - 1)
     return ordered[below] + (position - below) * (ordered[above] - ordered[below])
+
+
+def _busy(machine: Machine) -> str:
+    """Say by how much others used the machine."""
+    before = "" if machine.load is None else f"load {machine.load:.1f} before"
+    during = "" if machine.others is None else f"{machine.others:.1f} cores used by others meanwhile"
+    known = ", ".join(text for text in (before, during) if text)
+    return f"the machine was busy ({known}): times may be too long, and intervals hold all calls"
 
 
 def _fitted(prices: PriceList) -> str:
