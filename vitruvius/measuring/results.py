@@ -74,7 +74,7 @@ class Result(records.Result):
         what = "a training step" if self.training else "inference"
         between = "smallest to largest call" if self.machine.is_busy else "5th to 95th percentile"
         yield Table(
-            title=f"Milliseconds per call ({what}, {self.machine.device}, {self.machine.threads} threads)",
+            title=f"Milliseconds per call ({what}, {where(self.machine.device, self.machine.threads)})",
             columns=("network", "runtime", "batch", "parameters", "MACs", "median", between)
             + ("images/s", "peak MiB", "start-up ms", "J per image"),
             rows=tuple(map(_cells, self.rows)),
@@ -86,6 +86,15 @@ class Result(records.Result):
         if self.machine.is_busy:
             yield Text(text=_busy(self.machine), style="warning")
         yield Text(text=f"run: {self.run}", style="note")
+
+
+def where(device: str, threads: int) -> str:
+    """Say on what was measured.
+
+    >>> where("cpu", 1), where("cpu", 2)
+    ('cpu, 1 thread', 'cpu, 2 threads')
+    """
+    return f"{device}, {threads} thread{'s' * (threads != 1)}"
 
 
 def as_csv(rows: Iterable[Measurement]) -> str:
@@ -134,7 +143,7 @@ def _busy(machine: Machine) -> str:
 def _fitted(prices: PriceList) -> str:
     """Say what the price list is worth."""
     median = f"within {prices.error:.1%} (median of {prices.networks} left out in turn)".replace("%", " %")
-    text = f"price list of this machine ({prices.device}, {prices.threads} threads): predicts the time of a "
+    text = f"price list of this machine ({where(prices.device, prices.threads)}): predicts the time of a "
     return f"{text}network that it has not seen {median}; rank, search and list presets use it"
 
 
