@@ -9,7 +9,7 @@ import torch
 from vitruvius.arch import cost
 from vitruvius.arch.arch import Arch
 from vitruvius.arch.tables import Named
-from vitruvius.measuring import latency
+from vitruvius.measuring import latency, networks
 from vitruvius.measuring.settings import MeasureSettings
 from vitruvius.nn import vit
 from vitruvius.training import device as devices
@@ -18,10 +18,10 @@ SMALL = Named("small", Arch(depth=1, width=16, heads=2, mlp=16))
 LARGE = Named("large", Arch(depth=2, width=64, heads=2, mlp=128))
 
 
-def measured(networks: list[Named], **options: Any) -> list[latency.Item]:
+def measured(chosen: list[Named], **options: Any) -> list[latency.Item]:
     items: list[latency.Item] = []
     settings = MeasureSettings(**{"repeats": 6, "batch": (2,), **options})
-    for _ in latency.measure(networks, settings, torch.device("cpu"), items):
+    for _ in latency.measure(chosen, settings, torch.device("cpu"), items):
         pass
     return items
 
@@ -64,6 +64,13 @@ def test_peak_memory_of_training_is_that_of_the_closed_form() -> None:
     assert item.peak_bytes == pytest.approx(cost.cost(LARGE.arch).training_bytes(64), rel=0.3)
 
 
+@pytest.mark.parametrize("named", [SMALL, LARGE])
+def test_a_forward_pass_takes_more_than_its_lower_bound_and_not_much_more(named: Named) -> None:
+    (item,) = measured([named], batch=(64,), repeats=1)
+    assert item.peak_bytes is not None
+    assert 0.3 < networks.inference_bytes(named.arch, 64) / item.peak_bytes <= 1
+
+
 def test_a_network_that_fails_says_why_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(arch: Arch, seed: int, real: Any = vit.build) -> Any:
         if arch == SMALL.arch:
@@ -91,8 +98,8 @@ def test_every_compiled_network_and_batch_size_is_compiled_however_many_there_ar
     monkeypatch.setattr(torch, "compile", partial(torch.compile, backend=backend))
     monkeypatch.setattr(devices, "compiler", lambda: "g++")
     sizes = {"image": 8, "patch": 4, "depth": 1, "heads": 1, "mlp": 4}
-    networks = [Named(f"net{width}", Arch(**sizes, width=width)) for width in range(2, 12, 2)]
-    items = measured(networks, runtime=("compiled",), batch=(2, 3), repeats=1)
+    several = [Named(f"net{width}", Arch(**sizes, width=width)) for width in range(2, 12, 2)]
+    items = measured(several, runtime=("compiled",), batch=(2, 3), repeats=1)
     assert [item.failed for item in items] == [None] * 10
     assert len(graphs) == 10  # torch gives up after eight of one function
 

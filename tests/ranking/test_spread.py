@@ -113,15 +113,15 @@ class OneCoreHere:
     class exceptions:
         RayActorError = RuntimeError
 
-    def __init__(self, cores: float) -> None:
-        self.cores, self.actors, self.most = cores, 0, 0
+    def __init__(self, cores: float, gpus: float = 0) -> None:
+        self.cores, self.gpus, self.actors, self.most = cores, gpus, 0, 0
         self.asked: dict[str, Any] = {}
 
     def is_initialized(self) -> bool:
         return True
 
     def cluster_resources(self) -> dict[str, float]:
-        return {"CPU": self.cores, "memory": 1e9}
+        return {"CPU": self.cores, "memory": 1e9, **({"GPU": self.gpus} if self.gpus else {})}
 
     def put(self, value: Any) -> Any:
         return value
@@ -159,4 +159,14 @@ def test_ray_workers_are_as_many_as_the_cluster_has_cores(
     monkeypatch.setitem(sys.modules, "ray", ray)
     assert list(spread.results(Job(failing, None), range(9), "ray", workers)) == [2 * n for n in range(9)]
     assert ray.most == made
-    assert ray.asked["num_cpus"] == 1
+    assert (ray.asked["num_cpus"], ray.asked["num_gpus"]) == (1, 0)
+
+
+def test_ray_workers_that_need_a_gpu_get_one_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = OneCoreHere(6.0, gpus=2.0)
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    assert list(spread.results(Job(failing, None, "cuda"), [1, 2, 3], "ray")) == [2, 4, 6]
+    assert (ray.most, ray.asked["num_gpus"]) == (2, 1)
+    monkeypatch.setitem(sys.modules, "ray", OneCoreHere(6.0))
+    with pytest.raises(UserError, match="the Ray cluster has no GPU"):
+        list(spread.results(Job(failing, None, "cuda"), [1], "ray"))

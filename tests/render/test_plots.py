@@ -1,5 +1,7 @@
 """One description of a plot for both plotting libraries."""
 
+from typing import Any
+
 import pytest
 
 from vitruvius.core.blocks import Lines, Scatter, Series
@@ -53,3 +55,19 @@ def test_the_axis_spans_the_intervals_too() -> None:
     labels = {"x_label": "size", "y_label": "accuracy"}
     one = Scatter(title="", x=(99.0,), y=(50.0,), low=(25.0,), high=(75.0,), names=("a",), **labels)
     assert plots.describe(one).y.span == 50.0
+
+
+def test_groups_of_points_have_colours_a_legend_and_each_name_once() -> None:
+    given: Any = {"x": (1, 2, 1, 2), "y": (3, 4, 5, 1), "low": (2,) * 4, "high": (6,) * 4}
+    given |= {"x_label": "size", "y_label": "ms", "names": ("a", "b", "a", "b")}
+    points = Scatter(title="", groups=("torch", "torch", "onnx", "onnx"), **given)
+    torch, onnx = plots.describe(points).layers
+    assert (torch.name, torch.y, torch.point_names, torch.low) == ("torch", (3, 4), ("a", "b"), (2, 2))
+    assert (onnx.name, onnx.x, onnx.y, onnx.colour) == ("onnx", (1, 2), (5, 1), plots.COLOURS[1])
+    with figures.drawn(points) as picture:
+        (axes,) = picture.axes
+        notes: Any = axes.texts
+        assert sorted((note.get_text(), *note.xy) for note in notes) == [("a", 1, 5), ("b", 2, 4)]
+        (legend,) = picture.legends
+        assert [text.get_text() for text in legend.get_texts()] == ["torch", "onnx"]
+    assert [trace["name"] for trace in interactive.drawing(points)["data"]] == ["torch", "onnx"]

@@ -11,8 +11,9 @@ from vitruvius.core import files
 from vitruvius.core.config import Flags
 from vitruvius.core.errors import UserError, WorkFailed
 from vitruvius.core.records import Record
+from vitruvius.measuring.prices import PriceList
 from vitruvius.searching import trials
-from vitruvius.searching.results import Result, Stage, Trained
+from vitruvius.searching.results import Result, Stage, Trained, front_table, networks_table
 from vitruvius.searching.settings import Config
 from vitruvius.searching.study import Request, Study
 from vitruvius.searching.trials import Outcome
@@ -68,6 +69,28 @@ def test_what_is_printed_first_is_the_answer(whole: tuple[list[Record], Path]) -
     assert commands.startswith(f"vitruvius export {runs / 'train' / 'toy'}\n")
     assert "the largest network that fits" in gain
     assert len(list(result.view())) >= 8
+
+
+def test_milliseconds_are_a_column_that_says_where_they_come_from(whole: tuple[list[Record], Path]) -> None:
+    result = result_of(whole[0])
+    assert "ms" not in " ".join(networks_table(result, 9).columns)
+    prices = {"call": 1.0}
+    made: Any = {"device": "cpu", "threads": 1, "is_busy": False, "networks": 30, "batch": (1,)}
+    made |= {"machine": {}, "prices": prices, "error": 0.083, "date": "2026-11-16"}
+    plan = result.plan.model_copy(update={"prices": PriceList(**made)})
+    for measured, name in ((False, "predicted ms"), (True, "measured ms")):
+        networks = [
+            network.model_copy(update={"ms": 0.5, "ms_is_measured": measured}) for network in result.networks
+        ]
+        timed = result.model_copy(update={"networks": tuple(networks), "plan": plan, "front_price": "ms"})
+        table = networks_table(timed, 9)
+        assert table.columns[:4] == ("network", "parameters", "MACs", name)
+        assert table.rows[0][3] == 0.5
+        assert ("predicted ms: of one image on this machine, within 8 % (median)" in table.note) != measured
+        assert front_table(timed).columns[1] == name
+    half = [network.model_copy(update={"ms_is_measured": n % 2 == 0}) for n, network in enumerate(networks)]
+    mixed = networks_table(timed.model_copy(update={"networks": tuple(half)}), 9)
+    assert mixed.columns[3] == "ms, predicted or measured"
 
 
 def test_the_winner_is_a_run_of_train_that_predict_takes(whole: tuple[list[Record], Path]) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,16 @@ import torch
 from vitruvius.arch.arch import Arch
 from vitruvius.cli import main
 from vitruvius.core import files
-from vitruvius.measuring import calibrate, prices
-from vitruvius.verbs import measure
+from vitruvius.core.blocks import Table
+from vitruvius.measuring import calibrate, load, prices
+from vitruvius.measuring.results import Result
+from vitruvius.render import text
 
 SIZES = {"depth": 1, "width": 8, "heads": 2, "mlp": 8}
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> str:
+def networks(tmp_path: Path) -> str:
     rows = [{"name": f"net{width}", "arch": {**SIZES, "width": width}} for width in (8, 16)]
     files.write_json(tmp_path / "nets.json", rows)
     return str(tmp_path / "nets.json")
@@ -28,20 +31,27 @@ def run(tmp_path: Path, *words: str) -> int:
     return main(["measure", *words, "--repeats", "3", "--name", "m", "--runs", str(tmp_path / "runs")])
 
 
-@pytest.mark.parametrize("load", [0.1, 3.0])
+@pytest.mark.parametrize(("before", "meanwhile"), [(0.1, 0.2), (3.0, 0.2), (0.1, 1.5), (None, None)])
 @pytest.mark.usefixtures("pictures")
 def test_a_measurement_is_written_with_the_machine_and_its_load(
-    tmp_path: Path, table: str, load: float, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    tmp_path: Path, networks: str, before: Any, meanwhile: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    monkeypatch.setattr(measure, "_load", lambda: load)
-    assert run(tmp_path, table, "--batch", "1,4", "--json") == 0
+    monkeypatch.setattr(load, "average", lambda: before)
+    monkeypatch.setattr(load.Others, "cores", lambda _: meanwhile)
+    assert run(tmp_path, networks, "--batch", "1,4", "--json") == 0
     captured = capsys.readouterr()
     result = json.loads(captured.out)
     assert [(row["name"], row["batch"]) for row in result["rows"]] == [
         (name, batch) for name in ("net8", "net16") for batch in (1, 4)
     ]
-    assert result["machine"]["is_busy"] == (load == 3.0)
-    assert ("the machine is busy (load 3.0)" in captured.err) == (load == 3.0)
+    is_busy = before == 3.0 or meanwhile == 1.5
+    assert result["machine"]["is_busy"] == is_busy
+    assert (result["machine"]["load"], result["machine"]["others"]) == (before, meanwhile)
+    assert ("the machine is busy (load 3.0)" in captured.err) == (before == 3.0)
+    shown = text.plain(Result(**result).view())
+    (table,) = (block for block in Result(**result).view() if isinstance(block, Table))
+    assert ("smallest to largest call" in table.columns) == is_busy
+    assert ("cores used by others meanwhile" in shown) == is_busy
     assert result["machine"]["threads"] == result["machine"]["versions"]["threads"]
     folder = tmp_path / "runs" / "measure" / "m"
     assert files.read_json(folder / "result.json") == result
@@ -61,22 +71,22 @@ def test_a_run_is_measured_by_its_name(tmp_path: Path, capsys: Any) -> None:
     assert row["peak_bytes"] > 4 * 4 * row["params"]
 
 
-def test_onnx_stands_beside_torch(tmp_path: Path, table: str, capsys: Any) -> None:
-    files.write_json(Path(table), {**SIZES, "kernel": "softmax"})
-    assert run(tmp_path, table, "--batch", "2", "--runtime", "torch,onnx", "--json") == 0
+def test_onnx_stands_beside_torch(tmp_path: Path, networks: str, capsys: Any) -> None:
+    files.write_json(Path(networks), {**SIZES, "kernel": "softmax"})
+    assert run(tmp_path, networks, "--batch", "2", "--runtime", "torch,onnx", "--json") == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert [(row["runtime"], row["peak_bytes"] is None) for row in rows] == [("torch", False), ("onnx", True)]
 
 
 def test_a_network_that_cannot_be_converted_gives_exit_code_1(
-    tmp_path: Path, table: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    tmp_path: Path, networks: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     def broken(*_: Any, **__: Any) -> Any:
         raise RuntimeError("step 2 failed. Next steps:\n- report it") from ValueError("no such operator")
 
     monkeypatch.setattr(torch.onnx, "export", broken)
-    files.write_json(Path(table), {**SIZES, "kernel": "linear"})
-    assert run(tmp_path, table, "--batch", "2", "--runtime", "onnx") == 1
+    files.write_json(Path(networks), {**SIZES, "kernel": "linear"})
+    assert run(tmp_path, networks, "--batch", "2", "--runtime", "onnx") == 1
     said = " ".join(capsys.readouterr().out.split())
     assert "torch cannot convert a network with the kernel linear: no such operator" in said
 
@@ -91,6 +101,7 @@ def test_a_network_that_cannot_be_converted_gives_exit_code_1(
         (["mnist", "--runtime", "onnx", "--training"], "onnxruntime does not train"),
         (["mnist", "--runtime", "onnx", "--device", "cuda"], "onnx is measured on the CPU"),
         (["large.json"], "large: a network of"),
+        (["vit_base_patch16_224", "--batch", "65536"], "--batch 65536 does not fit: it needs at least"),
         (["mnist", "--calibrate"], "--calibrate: times networks of its own; leave out mnist"),
         (["--calibrate", "--training"], "prices are those of inference"),
         (["--calibrate", "--runtime", "onnx"], "prices are those of torch; leave out --runtime onnx"),
@@ -103,6 +114,15 @@ def test_bad_input_is_refused_before_there_is_a_folder(
     files.write_json(Path("large.json"), {"width": 2**17, "depth": 4096, "mlp": 2**20, "heads": 1})
     assert run(tmp_path, *words) == 2
     assert message in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_no_onnx_installed_names_the_extra_before_there_is_a_folder(
+    tmp_path: Path, networks: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    assert run(tmp_path, networks, "--runtime", "torch,onnx") == 2
+    assert "--runtime onnx needs the package onnx: pip install 'vitruvius[export]'" in capsys.readouterr().err
     assert not (tmp_path / "runs").exists()
 
 

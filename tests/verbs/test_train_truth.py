@@ -239,6 +239,9 @@ def test_what_changes_between_two_networks_is_told(
     told = capsys.readouterr().err
     assert "its head is kept, but was trained for left, right, not for bright, dark" in told
     assert "its pooling was cls, here it is mean" in told
+    pooled = ["--set", "pooling=mean", "final_norm=pooled", "--name", "e"]
+    assert train(tmp_path, *PLAIN, *words, *pooled) == 0
+    assert "its final_norm was tokens, here it is pooled" in capsys.readouterr().err
     assert train(tmp_path, *PLAIN, *words, "--name", "d") == 0
     assert "--init" not in capsys.readouterr().err
 

@@ -95,6 +95,8 @@ class Scatter(Strict):
     low: tuple[float, ...] = ()
     high: tuple[float, ...] = ()
     """The ends of an interval around each y, or none."""
+    groups: tuple[str, ...] = ()
+    """The group of each point, or none: a group has a colour, and its name stands in the legend."""
 
 
 class TransportPlan(Strict):

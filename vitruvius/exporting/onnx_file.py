@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from vitruvius.arch import cost
+from vitruvius.arch.arch import Arch
 from vitruvius.core.errors import UserError
 from vitruvius.exporting import program
 from vitruvius.exporting.settings import ExportSettings
@@ -26,13 +27,18 @@ LARGEST_FILE = 2**31 - 2**24
 CALIBRATION_BATCH = 16
 
 
-def refuse(settings: ExportSettings) -> None:
-    """Refuse to begin without the packages of the extra."""
+def refuse_missing(asked: str) -> None:
+    """Refuse to begin without the packages of the extra; `asked` is the option that needs them."""
     for name in PACKAGES:
         if importlib.util.find_spec(name) is None:
-            raise UserError(
-                f"--format {settings.format} needs the package {name}: pip install 'vitruvius[export]'"
-            )
+            raise UserError(f"{asked} needs the package {name}: pip install 'vitruvius[export]'")
+
+
+def refuse_large(settings: ExportSettings, arch: Arch) -> None:
+    """Refuse a network whose weights do not fit into one file; int8 is made from a file in float32."""
+    size = cost.cost(arch).weight_bytes // (2 if settings.precision == "float16" else 1)
+    if size > LARGEST_FILE:
+        raise UserError(f"--format onnx: {size / 2**30:.1f} GiB of weights, one file holds at most 2 GiB")
 
 
 def write(folder: Path, source: Source, settings: ExportSettings) -> None:
@@ -46,9 +52,7 @@ def write(folder: Path, source: Source, settings: ExportSettings) -> None:
 
 def convert(path: Path, net: ViT, settings: ExportSettings) -> None:
     """Write a network as one file with its weights inside."""
-    size = cost.cost(net.arch).weight_bytes
-    if size > LARGEST_FILE:
-        raise UserError(f"--format onnx: {size / 2**30:.1f} GiB of weights, one file holds at most 2 GiB")
+    refuse_large(settings, net.arch)
     traced = program.trace(net, settings)
     with _quiet():
         try:

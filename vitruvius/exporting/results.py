@@ -67,7 +67,8 @@ class Result(records.Result):
             ("milliseconds per image in torch", f"{found.milliseconds_torch:.3g}"),
             ("milliseconds per image exported", f"{found.milliseconds_exported:.3g}"),
         )
-        note = f"{found.images:,} {found.split} images, {found.batch} at a time, {found.threads} threads"
+        threads = f"{found.threads} thread{'s' * (found.threads != 1)}"
+        note = f"{found.images:,} {found.split} images, {found.batch} at a time, {threads}"
         yield Table(title=f"{self.format}, {self.precision}", columns=("", ""), rows=rows, note=note)
         yield Table(columns=("file", "bytes"), rows=tuple((file.name, file.size) for file in self.files))
         for text in self.notes:

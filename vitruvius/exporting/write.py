@@ -56,7 +56,8 @@ def target(settings: ExportSettings, run: Path) -> Path:
 def refuse_early(settings: ExportSettings, arch: Arch) -> None:
     """Refuse what can be known to fail before data are read."""
     if settings.format == "onnx":
-        onnx_file.refuse(settings)
+        onnx_file.refuse_missing("--format onnx")
+        onnx_file.refuse_large(settings, arch)
     if settings.format in ("transformers", "timm"):
         refuse_inexpressible(arch, settings.format)
 

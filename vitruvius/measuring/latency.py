@@ -71,6 +71,14 @@ def measure(
     networks: list[Named], settings: MeasureSettings, where: torch.device, items: list[Item]
 ) -> Iterator[Progress]:
     """Prepare every network, warm it up, then time the calls in random order; fills `items`."""
+    yield from prepare(networks, settings, where, items)
+    yield from time_calls(items, settings, where)
+
+
+def prepare(
+    networks: list[Named], settings: MeasureSettings, where: torch.device, items: list[Item]
+) -> Iterator[Progress]:
+    """Build every network in every runtime and warm it up; fills `items`."""
     items += [
         Item(named, runtime, batch)
         for named in networks
@@ -80,6 +88,10 @@ def measure(
     for index, item in enumerate(items):
         yield Progress(done=index, total=len(items), label="preparing")
         _prepare(item, settings, where)
+
+
+def time_calls(items: list[Item], settings: MeasureSettings, where: torch.device) -> Iterator[Progress]:
+    """Time calls of the networks that are ready, in random order."""
     ready = [item for item in items if item.call]
     order, meter = random.Random(settings.seed), Meter()
     for index in range(settings.repeats):
@@ -167,7 +179,6 @@ def _training_step(net: ViT, forward: Any, x: Tensor) -> Call:
 
 def _onnx(net: ViT, x: Tensor) -> Call:
     settings = ExportSettings(run="measured", format="onnx")
-    onnx_file.refuse(settings)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, onnx_file.FILE)
         onnx_file.convert(path, net, settings)

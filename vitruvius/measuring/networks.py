@@ -22,7 +22,20 @@ def find(settings: MeasureSettings, folder: str) -> list[Named]:
             cost.refuse_if_too_big(named.arch, max(settings.batch) if settings.training else 0)
         except UserError as error:
             raise UserError(f"{named.name}: {error}") from None
+        need, have = inference_bytes(named.arch, max(settings.batch)), cost.memory_bytes()
+        if need > 0.9 * have:
+            sizes = f"at least {need / 2**30:,.1f} GiB, this machine has {have / 2**30:,.1f} GiB"
+            raise UserError(f"{named.name}: --batch {max(settings.batch)} does not fit: it needs {sizes}")
     return found
+
+
+def inference_bytes(arch: Arch, batch: int) -> int:
+    """Return what a forward pass holds in memory at least: weights, images, and the widest pair of layers."""
+    found = cost.cost(arch)
+    inner = max(layer.heads * layer.head_dim for layer in arch.layers)
+    widest = max(arch.width, inner, *(layer.mlp for layer in arch.layers))
+    per_image = arch.channels * arch.image**2 + arch.tokens * (arch.width + widest)
+    return found.weight_bytes + cost.FLOAT * batch * per_image
 
 
 def _named(word: str, folder: str) -> list[Named]:

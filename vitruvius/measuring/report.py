@@ -4,7 +4,7 @@ from pathlib import Path
 
 from vitruvius.core import files
 from vitruvius.core.blocks import Panels, Scatter
-from vitruvius.measuring.results import Measurement, Result, as_csv
+from vitruvius.measuring.results import Measurement, Result, as_csv, where
 from vitruvius.render import figures
 
 
@@ -19,7 +19,7 @@ def panels(result: Result) -> Panels:
     """Plot the time per image against multiply-adds and against parameters, on log axes."""
     rows = [row for row in result.rows if row.median_ms]
     return Panels(
-        title=f"Time per image, {result.machine.device}, {result.machine.threads} threads",
+        title=f"Time per image, {where(result.machine.device, result.machine.threads)}",
         figures=(
             _scatter("against multiply-adds", "multiply-adds per image", [row.macs for row in rows], rows),
             _scatter("against parameters", "parameters", [row.params for row in rows], rows),
@@ -32,7 +32,8 @@ def _scatter(title: str, label: str, x: list[int], rows: list[Measurement]) -> S
         title=title,
         x=tuple(map(float, x)),
         y=tuple((row.median_ms or 0.0) / row.batch for row in rows),
-        names=tuple(f"{row.name}, {row.runtime}, batch {row.batch}" for row in rows),
+        names=tuple(row.name for row in rows),
+        groups=tuple(f"{row.runtime}, batch {row.batch}" for row in rows),
         x_label=label,
         y_label="milliseconds per image",
         log_x=True,

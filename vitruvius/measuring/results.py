@@ -45,7 +45,10 @@ class Machine(Strict):
     cores: int
     load: float | None
     """Processes that wanted to run in the minute before; None where the system does not tell."""
+    others: float | None = None
+    """Cores that other processes used while it was measured; None where the system does not tell."""
     is_busy: bool
+    """Whether others took part of the machine, before or meanwhile."""
     versions: dict[str, Any]
 
 
@@ -71,7 +74,7 @@ class Result(records.Result):
         what = "a training step" if self.training else "inference"
         between = "smallest to largest call" if self.machine.is_busy else "5th to 95th percentile"
         yield Table(
-            title=f"Milliseconds per call ({what}, {self.machine.device}, {self.machine.threads} threads)",
+            title=f"Milliseconds per call ({what}, {where(self.machine.device, self.machine.threads)})",
             columns=("network", "runtime", "batch", "parameters", "MACs", "median", between)
             + ("images/s", "peak MiB", "start-up ms", "J per image"),
             rows=tuple(map(_cells, self.rows)),
@@ -81,12 +84,17 @@ class Result(records.Result):
             if row.failed:
                 yield Text(text=f"{row.name}, {row.runtime}, batch {row.batch}: {row.failed}", style="error")
         if self.machine.is_busy:
-            yield Text(
-                text=f"the machine was busy before (load {self.machine.load:.1f} on {self.machine.cores} "
-                "cores): times may be too long, and intervals hold all calls",
-                style="warning",
-            )
+            yield Text(text=_busy(self.machine), style="warning")
         yield Text(text=f"run: {self.run}", style="note")
+
+
+def where(device: str, threads: int) -> str:
+    """Say on what was measured.
+
+    >>> where("cpu", 1), where("cpu", 2)
+    ('cpu, 1 thread', 'cpu, 2 threads')
+    """
+    return f"{device}, {threads} thread{'s' * (threads != 1)}"
 
 
 def as_csv(rows: Iterable[Measurement]) -> str:
@@ -124,10 +132,18 @@ def _quantile(ordered: list[float], fraction: float) -> float:
     return ordered[below] + (position - below) * (ordered[above] - ordered[below])
 
 
+def _busy(machine: Machine) -> str:
+    """Say by how much others used the machine."""
+    before = "" if machine.load is None else f"load {machine.load:.1f} before"
+    during = "" if machine.others is None else f"{machine.others:.1f} cores used by others meanwhile"
+    known = ", ".join(text for text in (before, during) if text)
+    return f"the machine was busy ({known}): times may be too long, and intervals hold all calls"
+
+
 def _fitted(prices: PriceList) -> str:
     """Say what the price list is worth."""
     median = f"within {prices.error:.1%} (median of {prices.networks} left out in turn)".replace("%", " %")
-    text = f"price list of this machine ({prices.device}, {prices.threads} threads): predicts the time of a "
+    text = f"price list of this machine ({where(prices.device, prices.threads)}): predicts the time of a "
     return f"{text}network that it has not seen {median}; rank, search and list presets use it"
 
 

@@ -11,6 +11,7 @@ from vitruvius.arch.arch import Arch
 from vitruvius.core import records
 from vitruvius.core.blocks import Block, Cell, Table, Text
 from vitruvius.core.config import Strict
+from vitruvius.measuring.prices import legend
 from vitruvius.ranking.evaluation import (
     STRUCTURAL,
     Evaluation,
@@ -287,7 +288,7 @@ def _about_columns(result: Result) -> Iterator[Text]:
         text = f"peak MiB: memory of a training step with {result.config.batch} images"
         error = result.prediction_error
         if error is not None and any(row.predicted_ms is not None for row in result.archs):
-            text += f"; predicted ms: of one image on this machine, within {100 * error:.0f} % (median)"
+            text += f"; {legend(error)}"
         yield Text(text=text, style="note")
 
 

@@ -133,7 +133,8 @@ def score_all(
 ) -> Iterator[Scored]:
     """Score the tasks that are not done yet, in order."""
     left = {key: task for key, task in scoring.tasks.items() if key not in done}
-    answers = spread.results(spread.Job(score, scoring.shared), list(left.values()), executor, workers)
+    job = spread.Job(score, scoring.shared, scoring.shared.device)
+    answers = spread.results(job, list(left.values()), executor, workers)
     for (key, task), answer in zip(left.items(), answers, strict=True):
         if isinstance(answer, Lost):
             answer = Answer(_failed(scoring.shared.proxies, answer.reason), {}, None)

@@ -85,7 +85,8 @@ def prepare(config: Config) -> Prepared:
     from vitruvius.training.device import choose_device
 
     accuracies.refuse_bad(config)
-    choose_device(config.device)
+    if (config.spread, config.device) != ("ray", "cuda"):  # with Ray the GPUs are those of the cluster
+        choose_device(config.device)
     if config.known is not None:
         known.refuse(config.known, tables.file(config.archs))
     proxies = score.locate_proxies(config.proxies)

@@ -35,6 +35,8 @@ class Job(NamedTuple):
 
     work: Callable[[Any, Any], Any]
     shared: Any
+    device: str = "cpu"
+    """What it computes on: a Ray actor sees a GPU only if it asks for one."""
 
 
 class Lost(NamedTuple):
@@ -119,7 +121,7 @@ def _pool(job: Job, workers: int) -> Iterator[ProcessPoolExecutor]:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__, job.work.__module__])
     for _ in range(TRIES):
-        pool = ProcessPoolExecutor(workers, context, _init_child, job)
+        pool = ProcessPoolExecutor(workers, context, _init_child, (job.work, job.shared))
         try:
             pool.submit(os.getpid).result()
             break
@@ -189,15 +191,20 @@ class Actor:
 
 
 def _on_ray(job: Job, tasks: Sequence[Any], workers: int, size: int) -> Iterator[Any]:
-    """Distribute chunks to actors, one core each, which Ray restarts when they die."""
+    """Distribute chunks to actors, one core and if need be one GPU each, which Ray restarts when they die."""
     ray = require("ray")
     if not ray.is_initialized():
         ray.init(include_dashboard=False, log_to_driver=False, logging_level="error")
     # The driver may run on a small machine: the cluster's cores count, and no actor waits for one for ever.
-    cores = max(1, int(ray.cluster_resources().get("CPU", 1)))
-    workers = min(workers or cores, cores, len(tasks))
+    cluster, gpus = ray.cluster_resources(), int(job.device == "cuda")
+    most = max(1, int(cluster.get("CPU", 1)))
+    if gpus:
+        most = min(most, int(cluster.get("GPU", 0)))
+        if not most:
+            raise UserError("--device cuda: the Ray cluster has no GPU")
+    workers = min(workers or most, most, len(tasks))
     shared = ray.put(job.shared)
-    made = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=TRIES - 1)(Actor)
+    made = ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=-1, max_task_retries=TRIES - 1)(Actor)
     actors = [made.remote(job.work, shared) for _ in range(workers)]
 
     def retry(task: Any) -> Any:

@@ -43,20 +43,23 @@ def lines(figure: Lines, canvas: "FigureBase") -> Size:
 
 
 def scatter(figure: Scatter, canvas: "FigureBase") -> Size:
-    """Points; up to 24 carry their names."""
+    """Points, up to 24 with their names; groups have a legend, and a name stands once, at its highest."""
     plot = plots.describe(figure)
     axes = _axes(plot, canvas)
     axes.margins(0.08)
     if not plot.x.log:
         axes.locator_params(axis="x", nbins=6)
-    for layer in plot.layers:
-        look: Any = {"s": 34, "alpha": 0.85, "edgecolors": "white", "linewidths": 0.6}
-        axes.scatter(layer.x, layer.y, color=layer.colour, **look)
+    for layer, marker in zip(plot.layers, cycle("os^Dv"), strict=False):
+        look: Any = {"s": 34, "alpha": 0.85, "edgecolors": "white", "linewidths": 0.6, "label": layer.name}
+        axes.scatter(layer.x, layer.y, color=layer.colour, marker=marker, **look)
         if layer.low:
             axes.vlines(layer.x, layer.low, layer.high, color=layer.colour, alpha=0.5, linewidth=1.4)
-        if len(layer.point_names) <= NAMED_POINTS:
-            for x, y, name in zip(layer.x, layer.y, layer.point_names, strict=False):
-                axes.annotate(name, (x, y), xytext=(5, 4), textcoords="offset points", fontsize=7.5)
+    points = list(zip(figure.y, figure.x, figure.names, strict=False))
+    if figure.groups:
+        points = list({name: (y, x, name) for y, x, name in sorted(points)}.values())
+        canvas.legend(loc="outside right upper")
+    for y, x, name in points if len(points) <= NAMED_POINTS else ():
+        axes.annotate(name, (x, y), xytext=(5, 4), textcoords="offset points", fontsize=7.5)
     return 6.4, 4.4
 
 

@@ -3,8 +3,8 @@
 The colours can be told apart by colour-blind eyes (Okabe and Ito 2008).
 """
 
-from dataclasses import dataclass
-from itertools import cycle
+from dataclasses import dataclass, replace
+from itertools import compress, cycle
 
 from vitruvius.core.blocks import Lines, Scatter, Series
 
@@ -52,8 +52,12 @@ class Plot:
 def describe(figure: Lines | Scatter) -> Plot:
     """Choose colours, dashes and scales; zeros and negative values are left out of a logarithmic axis."""
     if isinstance(figure, Scatter):
-        bars = (figure.low, figure.high) if figure.low and figure.high else ((), ())
-        layers = [Layer(figure.x, figure.y, COLOURS[0], "", *bars, point_names=figure.names)]
+        groups = figure.groups or ("",) * len(figure.x)
+        named = dict.fromkeys(groups) or {"": None}
+        layers = [_points(figure, [group == name for group in groups], name) for name in named]
+        layers = [
+            replace(layer, colour=colour) for layer, colour in zip(layers, cycle(COLOURS), strict=False)
+        ]
     else:
         looks = zip(cycle(COLOURS), (dash for dash in cycle(DASHES) for _ in COLOURS), strict=False)
         layers = [_curve(series, *look) for series, look in zip(figure.series, looks, strict=False)]
@@ -61,6 +65,17 @@ def describe(figure: Lines | Scatter) -> Plot:
     heights = [value for layer in layers for value in (*layer.y, *layer.low, *layer.high)]
     y = _axis(figure.y_label, figure.log_y, heights)
     return Plot(figure.title, x, y, layers)
+
+
+def _points(figure: Scatter, is_in: list[bool], name: str) -> Layer:
+    """Return the points of a group."""
+
+    def part(values: tuple[float, ...]) -> tuple[float, ...]:
+        return tuple(compress(values, is_in))
+
+    bars = (part(figure.low), part(figure.high)) if figure.low and figure.high else ((), ())
+    names = tuple(compress(figure.names, is_in))
+    return Layer(part(figure.x), part(figure.y), COLOURS[0], name, *bars, point_names=names)
 
 
 def _axis(label: str, log: bool, values: list[float]) -> Axis:

@@ -43,9 +43,8 @@ def train(search: Search, requests: Sequence[Request]) -> Generator[Record, None
             continue
         tasks = [task(search, request) for _, request in claimed]
         shared = shared_by_all(search)
-        answers = spread.results(
-            spread.Job(trials.train, shared), tasks, config.spread, config.workers, chunk=1
-        )
+        job = spread.Job(trials.train, shared, config.device)
+        answers = spread.results(job, tasks, config.spread, config.workers, chunk=1)
         trial_list = [trial for trial, _ in claimed]
         with study.alive(trial_list), closing(answers):
             for index, (trial, request) in enumerate(claimed):

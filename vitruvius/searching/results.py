@@ -8,6 +8,7 @@ from vitruvius.arch.arch import Arch
 from vitruvius.core import records
 from vitruvius.core.blocks import Block, Cell, Table, Text
 from vitruvius.core.config import Strict
+from vitruvius.measuring.prices import legend
 from vitruvius.ranking.evaluation import Interval, short
 from vitruvius.searching.plan import Plan
 from vitruvius.searching.settings import Config, Price
@@ -298,30 +299,42 @@ def front_table(result: Result) -> Table:
         (n for n in result.networks if n.name in result.front), key=lambda n: n.price(kind) or 0
     ):
         rows.append((network.name, network.price(kind), percent(network.interval)))
+    name = _ms_name(result.networks) if kind == "ms" else kind
     title = f"The front: the best validation accuracy at each number of {kind}"
-    return Table(title=title, columns=("network", kind, "accuracy [95 %]"), rows=tuple(rows))
+    return Table(title=title, columns=("network", name, "accuracy [95 %]"), rows=tuple(rows))
+
+
+def _ms_name(networks: Iterable[Network]) -> str:
+    """Name the column of milliseconds by where they come from; empty if there are none."""
+    measured = {network.ms_is_measured for network in networks if network.ms is not None}
+    if len(measured) == 2:
+        return "ms, predicted or measured"
+    return "" if not measured else "measured ms" if True in measured else "predicted ms"
 
 
 def networks_table(result: Result, most: int) -> Table:
     """All networks that were trained, the best first; one that failed with its reason."""
-    lengths = [rung.steps for rung in result.plan.rungs]
+    lengths, with_ms = [rung.steps for rung in result.plan.rungs], _ms_name(result.networks)
     rows: list[tuple[Cell, ...]] = []
     for network in result.networks[:most]:
         reached = [network.short.get(steps) for steps in lengths]
         cells = [None if value is None else f"{value:.2%}" for value in reached]
         full = percent(network.interval) if network.full else network.failed or None
         what = describe(network.arch)
-        rows.append(
-            (network.name, network.params, network.macs, *cells, full, ", ".join(network.roles), what)
-        )
-    columns = ("network", "parameters", "MACs", *(f"{steps:,} steps" for steps in lengths))
-    note = f"{len(result.networks) - most} more in networks.csv" if len(result.networks) > most else ""
+        sizes: tuple[Cell, ...] = (network.name, network.params, network.macs)
+        sizes = (*sizes, network.ms) if with_ms else sizes
+        rows.append((*sizes, *cells, full, ", ".join(network.roles), what))
+    trained = [f"{steps:,} steps" for steps in lengths]
+    columns = ("network", "parameters", "MACs", *([with_ms] if with_ms else []), *trained)
+    more = [f"{len(result.networks) - most} more in networks.csv"] * (len(result.networks) > most)
+    known = result.plan.prices
+    legends = [legend(known.error)] if known and "predicted" in with_ms else []
     full_name = f"{result.plan.steps:,} steps"
     return Table(
         title=f"{len(result.networks)} networks, validation accuracy after",
         columns=(*columns, full_name, "role", "what it is"),
         rows=tuple(rows),
-        note=note,
+        note="; ".join((*more, *legends)),
     )
 
 

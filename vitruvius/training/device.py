@@ -45,9 +45,9 @@ def choose_device(name: str) -> torch.device:
     """Return the device of that name, a GPU if 'auto' finds one; of several the one of this process."""
     has_cuda, has_mps = torch.cuda.is_available(), torch.backends.mps.is_available()
     if name == "cuda" and not has_cuda:
-        raise UserError("--device cuda: this machine or this build of torch has no GPU; choose cpu or auto")
+        raise UserError("--device cuda: this machine or this build of torch has no GPU; choose cpu")
     if name == "mps" and not has_mps:
-        raise UserError("--device mps: not an Apple machine; choose cpu or auto")
+        raise UserError("--device mps: not an Apple machine; choose cpu")
     if name == "cuda" or (name == "auto" and has_cuda):
         return _gpu(int(os.environ.get("LOCAL_RANK", 0)))
     return torch.device(name if name != "auto" else "mps" if has_mps else "cpu")

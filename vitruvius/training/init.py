@@ -25,7 +25,7 @@ from vitruvius.training.recipe import ClassifierSettings
 
 SAME = ("patch", "stem", "channels", "layers")
 """Weights of a network that differs in these compute something else, also where all shapes agree."""
-TOLD = ("activation", "kernel", "norm_eps", "pooling", "positions")
+TOLD = ("activation", "kernel", "norm_eps", "pooling", "final_norm", "positions")
 """Fields without weights: another choice may be wanted, and is told."""
 
 

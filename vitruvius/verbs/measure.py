@@ -17,9 +17,6 @@ from vitruvius.core import config, records, runs
 from vitruvius.core.config import Flags
 from vitruvius.measuring.settings import MeasureSettings
 
-BUSY = 0.5
-"""Processes per machine, over the last minute, from which on others take part of the time."""
-
 
 class Config(config.RunConfig, MeasureSettings):
     """Which networks are measured, in which runtimes, with how many images."""
@@ -44,37 +41,42 @@ class Config(config.RunConfig, MeasureSettings):
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Measure the networks and write table and picture into the run folder."""
     config.refuse_impossible()
-    from vitruvius.measuring import networks
+    from vitruvius.measuring import load, networks
 
     found = [] if config.calibrate else networks.find(config, flags.runs)
-    load = _load()
+    before = load.average()
+    from vitruvius.exporting import onnx_file
     from vitruvius.measuring import calibrate, latency, prices, report
     from vitruvius.measuring.results import Machine, Result
     from vitruvius.training import device
 
     found = calibrate.networks() if config.calibrate else found
-
+    if "onnx" in config.runtime:
+        onnx_file.refuse_missing("--runtime onnx")
     where = device.choose_device("cpu" if "onnx" in config.runtime else config.device)
     threads = device.set_threads(config.threads)
     with runs.opened("measure", config, flags) as (folder, config):
         environment = runs.environment(**device.fingerprint(threads, 1))
-        is_busy = load is not None and load >= BUSY
+        if load.is_busy(before):
+            text = f"the machine is busy (load {before:.1f}): intervals will hold all calls"
+            yield records.Note(text=text, warning=True)
+        items: list[latency.Item] = []
+        yield from latency.prepare(found, config, where, items)
+        others = load.Others()
+        yield from latency.time_calls(items, config, where)
+        meanwhile = others.cores()
         machine = Machine(
             device=where.type,
             threads=threads,
             cores=os.cpu_count() or 1,
-            load=load,
-            is_busy=is_busy,
+            load=before,
+            others=meanwhile,
+            is_busy=load.is_busy(before, meanwhile),
             versions=environment,
         )
-        if is_busy:
-            text = f"the machine is busy (load {load:.1f}): intervals will hold all calls"
-            yield records.Note(text=text, warning=True)
-        items: list[latency.Item] = []
-        yield from latency.measure(found, config, where, items)
         fitted = calibrate.price_list(items, config, machine) if config.calibrate else None
         result = Result(
-            rows=tuple(item.row(is_busy) for item in items),
+            rows=tuple(item.row(machine.is_busy) for item in items),
             training=config.training,
             repeats=config.repeats,
             machine=machine,
@@ -87,11 +89,3 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         if fitted is not None:
             yield records.Note(text=f"price list: {prices.keep(fitted)}")
         yield result
-
-
-def _load() -> float | None:
-    """Return how many processes wanted to run in the last minute; None where the system does not tell."""
-    try:
-        return os.getloadavg()[0]
-    except (AttributeError, OSError):  # Windows
-        return None
