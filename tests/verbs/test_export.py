@@ -17,6 +17,7 @@ from PIL import Image
 import vitruvius
 from vitruvius import datasets
 from vitruvius.arch import tables
+from vitruvius.arch.arch import Arch
 from vitruvius.cli import main
 from vitruvius.core import files
 from vitruvius.core.errors import UserError
@@ -381,3 +382,5 @@ def test_a_page_too_large_for_mail_is_refused_with_its_size(
     monkeypatch.undo()
     with pytest.raises(UserError, match=r"the page would have 461\.\d MB, at most 20 MB"):
         page.refuse_early(settings, tables.arch("vit_base_patch16_224"))
+    with pytest.raises(UserError, match="a page does not compute a stem of convolutions: vitruvius serve"):
+        page.refuse_early(settings, Arch(image=8, patch=4, stem=(2, 3)))

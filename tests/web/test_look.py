@@ -142,6 +142,11 @@ def test_a_large_network_is_computed_by_the_server(site: Visitor, monkeypatch: p
     )
 
 
+def test_a_network_with_convolutions_is_computed_by_the_server() -> None:
+    assert look.fits_browser(Arch(image=8, patch=4))
+    assert not look.fits_browser(Arch(image=8, patch=4, stem=(2, 3)))
+
+
 def test_only_the_networks_used_last_are_kept(site: Visitor) -> None:
     networks = look.Networks()
     folders = [site.runs / "train" / name for name in ("first", "second")]

@@ -126,9 +126,9 @@ def of_run(folder: Path) -> Viewable:
 
 
 def fits_browser(arch: Arch) -> bool:
-    """Return whether a browser can compute this network while a person draws."""
+    """Return whether a browser can compute this network while a person draws; it computes no stem."""
     price = cost.cost(arch)
-    return price.macs <= BROWSER_MACS and price.weight_bytes <= BROWSER_BYTES
+    return not arch.stem and price.macs <= BROWSER_MACS and price.weight_bytes <= BROWSER_BYTES
 
 
 def description(shown: Viewable) -> dict[str, Any]:

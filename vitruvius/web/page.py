@@ -44,7 +44,10 @@ h1 { font-size: 1.7rem; line-height: 1.2; margin: .4rem 0; }
 
 
 def refuse_early(settings: ExportSettings, arch: Arch) -> None:
-    """Refuse a network whose weights alone are too large, before data are read."""
+    """Refuse what a page cannot compute, or whose weights alone are too large, before data are read."""
+    if arch.stem:
+        cure = "vitruvius serve shows it, and --format onnx runs it elsewhere"
+        raise UserError(f"--format page: a page does not compute a stem of convolutions: {cure}")
     half = 2 if settings.precision == "float16" else 1
     _refuse_large(cost.cost(arch).weight_bytes // half * 4 // 3, settings)
 
