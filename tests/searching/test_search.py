@@ -143,6 +143,33 @@ def test_a_killed_search_goes_on_and_trains_nothing_twice(
     assert any("running when the search stopped" in getattr(record, "text", "") for record in records)
 
 
+def test_damaged_trainings_of_a_killed_search_are_trained_anew(
+    run: Run, whole: tuple[list[Record], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are no failures of their networks, which would be ranked last."""
+    original, trained = trials.train, list[str]()
+
+    def dies(shared: Any, task: Any) -> Outcome:
+        trained.append(task.name)
+        if len(trained) == 4:
+            raise Killed
+        return original(shared, task)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(trials, "train", dies)
+        with pytest.raises(Killed):
+            run(tmp_path, trainings=5)
+    folder = tmp_path / "search" / "toy"
+    (folder / "train" / trained[0] / "config.json").write_text("{")
+    (folder / "train" / trained[1] / "config.json").unlink()
+    (folder / "train" / trained[2] / "model.safetensors").unlink()
+    (folder / "train" / trained[2] / "model.safetensors").mkdir()
+    (folder / "study.db").write_bytes(b"")
+    records = run(tmp_path, resume=True)
+    assert fingerprint(result_of(records)) == fingerprint(result_of(whole[0]))
+    assert any("made anew" in getattr(record, "text", "") for record in records)
+
+
 @pytest.mark.slow
 def test_a_failing_network_is_a_row_with_its_reason(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

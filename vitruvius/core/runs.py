@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from vitruvius.core import files, integrity
 from vitruvius.core.config import Flags, RunConfig, changed
-from vitruvius.core.errors import UserError, WorkFailed, reason, unknown
+from vitruvius.core.errors import InUse, UserError, WorkFailed, reason, unknown
 from vitruvius.core.integrity import RECORDS, Manifest, Records
 from vitruvius.core.integrity import check as check
 from vitruvius.core.integrity import verify as verify
@@ -294,7 +294,7 @@ def _locked(folder: Path) -> Iterator[None]:
         os.close(files.open_regular(folder / ".lock", os.O_WRONLY | os.O_CREAT))
         lock = FileLock(folder / ".lock", timeout=0, thread_local=False).acquire()
     except Timeout:
-        raise UserError(f"{folder} is in use by {_holder(holder)}") from None
+        raise InUse(f"{folder} is in use by {_holder(holder)}") from None
     except OSError as error:
         raise UserError(f"cannot write into {folder}: {reason(error)}") from error
     with lock:
