@@ -21,7 +21,7 @@ from vitruvius.searching.trials import Outcome
 PREPARED: Any = SimpleNamespace(config=Config(), name=lambda number: f"n{number}")
 TRAINED = {"kind": "trained", "network": "n1", "steps": 10, "replicate": 0, "accuracy": 0.5}
 FAILED = {"kind": "trained", "network": "n2", "steps": 10, "replicate": 0, "accuracy": None}
-LINES = [{"kind": "plan"}, TRAINED, FAILED]
+LINES: list[dict[str, Any]] = [{"kind": "plan"}, TRAINED, FAILED]
 
 
 @pytest.fixture
@@ -75,10 +75,10 @@ DAMAGES: dict[str, Callable[[Path], Any]] = {
     "no JSON": change("UPDATE trial_user_attributes SET value_json = '{' WHERE key = 'hash'"),
     "another study": change("UPDATE studies SET study_name = 'tox'"),
     "empty": lambda path: path.write_bytes(b""),
-    "zeros": lambda path: os.truncate(path, 0) or os.truncate(path, 4096),
+    "zeros": lambda path: path.write_bytes(bytes(4096)),
     "cut": lambda path: os.truncate(path, path.stat().st_size - 4096),
     "text": lambda path: path.write_text("[" * 100_000),
-    "a pipe": lambda path: path.unlink() or os.mkfifo(path),
+    "a pipe": lambda path: (path.unlink(), os.mkfifo(path)),  # type: ignore[func-returns-value]
 }
 
 

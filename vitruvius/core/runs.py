@@ -9,6 +9,7 @@ manifest.json   SHA-256 of each file, versions, threads
 import hashlib
 import os
 import platform
+import shutil
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -172,6 +173,19 @@ def find(text: str, verbs: str | tuple[str, ...] = "*", runs: str = "runs") -> P
             raise UserError(f"{folder / 'config.json'}: is missing, so the run cannot be used")
     kind = f"{verbs[0]} run" if verbs != ("*",) and len(verbs) == 1 else "run"
     raise unknown(kind, text, by_name, f"looked in {' and '.join(f'{runs}/{verb}/' for verb in verbs)}")
+
+
+def clear(folder: Path) -> None:
+    """Empty a run folder, so that a new run can have it; refused while another process uses it."""
+    with _locked(folder):
+        try:
+            for path in folder.iterdir():
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                elif path.name not in (".lock", ".holder"):
+                    path.unlink()
+        except OSError as error:
+            raise UserError(f"{folder}: it cannot be cleared: {reason(error)}") from error
 
 
 def recorded(folder: Path, config: type[C]) -> C:

@@ -5,7 +5,6 @@ checkpoints; on another machine the folder travels with the task, and back with 
 """
 
 import json
-import shutil
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -145,7 +144,7 @@ def _train(shared: Shared, task: Task, root: Path) -> Outcome:
             if not _is_begun(root, task.name):
                 raise
             # What an earlier start has left cannot be gone on from: the same training, from its beginning.
-            shutil.rmtree(root / "train" / task.name, ignore_errors=True)
+            runs.clear(root / "train" / task.name)
             outcome = _continued(shared, task, root)
         return outcome._replace(seconds=time.perf_counter() - began)
     except Interrupted:
