@@ -1,7 +1,8 @@
 """Campaigns against faults: each damages, kills or floods many times, and carries a fault it must catch.
 
 A campaign is a module with `FULL` (the rounds before a release), `SMALL` (those of the slow tests) and
-`run(rounds)`, which returns a Tally. docs/reliability.md says what each of them does.
+`run(rounds, first)`, which returns a Tally. What happens in a round depends on its number alone, so that a
+long campaign can be run in pieces whose counts add up. docs/reliability.md says what each of them does.
 """
 
 from collections import Counter

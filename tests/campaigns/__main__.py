@@ -1,4 +1,7 @@
-"""Run a campaign and print its counts: `python -m tests.campaigns kill --rounds 20`."""
+"""Run a campaign and print its counts: `python -m tests.campaigns kill --rounds 20`.
+
+In pieces: `--rounds 1000`, then `--first 1000 --rounds 1000`, and so on; the counts add up.
+"""
 
 import argparse
 import importlib
@@ -13,12 +16,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.campaigns", description=__doc__)
     parser.add_argument("campaign", choices=CAMPAIGNS)
     parser.add_argument("--rounds", type=int, help="how often; default: the number before a release")
+    parser.add_argument("--first", type=int, default=0, help="number of the first round, for a later piece")
     options = parser.parse_args()
     campaign = importlib.import_module(f"tests.campaigns.{options.campaign}")
     rounds = options.rounds or campaign.FULL
     began = time.monotonic()
-    tally: Tally = campaign.run(rounds)
-    print(f"{options.campaign}: {rounds:,} rounds in {time.monotonic() - began:,.0f} s")
+    tally: Tally = campaign.run(rounds, options.first)
+    seconds = time.monotonic() - began
+    print(f"{options.campaign}: {rounds:,} rounds from {options.first:,} in {seconds:,.0f} s")
     print("\n".join(tally.lines()))
     return 0 if tally.is_passed else 1
 

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +24,8 @@ from vitruvius.core import files, run_list
 from vitruvius.core.errors import VitruviusError
 
 FULL, SMALL = 3000, 60
+SHARE = 12
+"""Of so many damages to finished runs, one is also done to a killed run of each verb, which takes longer."""
 NOT_READ = (".lock", ".holder")
 """Files without content that matters: they are made anew under the lock."""
 SPARSE = 2**29
@@ -36,62 +39,62 @@ class Killed(NamedTuple):
     fingerprint: Callable[[Path], str]
     undisturbed: Path
     """The folder of runs in which it ended without being killed."""
+    records: int
+    """How many it had kept when it was killed, those of its trainings included."""
 
 
-def run(rounds: int) -> Tally:
-    """Flip, truncate and zero tails so many times in all, at random; then replace each file in each way."""
+def run(rounds: int, first: int = 0) -> Tally:
+    """Flip, truncate and zero tails so many times in all, at random; the first piece replaces files too."""
     tally = Tally(planted="a checksum over the first half of a file only")
-    source = random.Random(0)
     with tempfile.TemporaryDirectory() as place:
-        root = _runs(Path(place))
-        found = sorted(path for path in root.rglob("*") if path.is_file() and path.name not in NOT_READ)
-        artefacts = [path for path in found if path.stat().st_size]
+        root, kept = _runs(Path(place))
         if faults := [run.faults for run in run_list.verified(root) if run.faults]:
             tally.fail("intact", "called damaged", str(faults[0]))
-        for number in range(rounds):
-            damage = (flip, truncate, zero_tail)[number % 3]
-            _damage(tally, source.choice(artefacts), lambda path, d=damage: d(path, source), damage.__name__)  # type: ignore[misc]
-        for path in found:
-            for replace in (empty, folder, link, fifo, sparse, deep_json):
-                _damage(tally, path, replace, f"replaced: {replace.__name__}")
+        _damage_all(tally, root, range(first, first + rounds), "finished", None)
         tally.is_caught = _is_planted_caught(root)
-        _damage_killed(tally, Path(place), root, rounds, source)
+        for verb, killed in _ways(Path(place), root, kept).items():
+            runs = Path(place) / "killed" / verb / "runs"
+            os.waitpid(killing.forked(lambda runs=runs, killed=killed: _until_killed(runs, killed)), 0)  # type: ignore[misc]
+            numbers = range(first // SHARE, (first + rounds) // SHARE)
+            _damage_all(tally, runs, numbers, f"killed {verb}", killed)
     return tally
 
 
-def _damage_killed(tally: Tally, place: Path, root: Path, rounds: int, source: random.Random) -> None:
-    """Damage runs that were killed, as often in all as finished ones; then replace each file in each way."""
-    for verb, killed in _ways(place, root).items():
-        runs = place / "killed" / verb / "runs"
-        os.waitpid(killing.forked(lambda runs=runs, killed=killed: _until_killed(runs, killed)), 0)  # type: ignore[misc]
-        found = sorted(path for path in runs.rglob("*") if path.is_file() and path.name not in NOT_READ)
-        artefacts = [path for path in found if path.stat().st_size]
-        for number in range(rounds // 3):
-            damage = (flip, truncate, zero_tail)[number % 3]
-            one = source.choice(artefacts)
-            _damage(tally, one, lambda path, d=damage: d(path, source), f"killed {verb}", killed)  # type: ignore[misc]
-        for path in found:
-            for replace in (empty, folder, link, fifo, sparse, deep_json):
-                _damage(tally, path, replace, f"killed {verb}, replaced", killed)
+def _damage_all(tally: Tally, runs: Path, numbers: range, phase: str, killed: Killed | None) -> None:
+    """Damage a file at random for each number; with the first number replace each file in each way too."""
+    found = sorted(path for path in runs.rglob("*") if path.is_file() and path.name not in NOT_READ)
+    artefacts = [path for path in found if path.stat().st_size]
+    for number in numbers:
+        source, damage = random.Random(number), (flip, truncate, zero_tail)[number % 3]
+        kind = f"{phase}: {damage.__name__}"
+        one = source.choice(artefacts)
+        _damage(tally, one, lambda path, s=source, d=damage: d(path, s), kind, killed)  # type: ignore[misc]
+    for path in found if numbers.start == 0 else []:
+        for replace in (empty, folder, link, fifo, sparse, deep_json):
+            _damage(tally, path, replace, f"{phase}, replaced: {replace.__name__}", killed)
 
 
-def _ways(place: Path, root: Path) -> dict[str, Killed]:
-    """How a run of each verb goes on, and where nothing disturbed it."""
+def _ways(place: Path, root: Path, kept: dict[str, int]) -> dict[str, Killed]:
+    """How a run of each verb goes on, where nothing disturbed it, and half of the records it kept there."""
+    half = {verb: number // 2 for verb, number in kept.items()}
     pretrained, ranked = killing_pretrain.fingerprint, killing_rank.fingerprint
-    return {
-        "train": Killed(lambda runs: killing.once(runs, "off"), killing.fingerprint, root),
-        "pretrain": Killed(lambda runs: killing_pretrain.once(runs, "off"), pretrained, root),
-        "rank": Killed(lambda runs: killing_rank.once(place, runs, "here", 0), ranked, root),
+    searched = killing_search.fingerprint
+    ways: dict[str, tuple[Callable[[Path], None], Callable[[Path], str], Path]] = {
+        "train": (lambda runs: killing.once(runs, "off"), killing.fingerprint, root),
+        "pretrain": (lambda runs: killing_pretrain.once(runs, "off"), pretrained, root),
+        "rank": (lambda runs: killing_rank.once(place, runs, "here", 0), ranked, root),
+        "search": (lambda runs: killing_search.once(place, runs, "here", 0), searched, place / "search"),
     }
+    return {verb: Killed(*way, half[verb]) for verb, way in ways.items()}
 
 
 def _until_killed(runs: Path, killed: Killed) -> None:
-    """Run until a record is kept and another would follow, as `kill -9` would leave it."""
+    """Run until some records are kept and another would follow, as `kill -9` would leave it."""
     append = files.append_line
     kept: list[Any] = []
 
     def dying(path: Path, value: dict[str, Any]) -> bytes:
-        if kept:
+        if len(kept) == killed.records:
             os.kill(os.getpid(), signal.SIGKILL)
         kept.append(value)
         return append(path, value)
@@ -120,21 +123,40 @@ def _continued(runs: Path, killed: Killed) -> int:
     except VitruviusError:
         return REFUSED
     except BaseException:
+        traceback.print_exc()
         return FAILED
 
 
-def _runs(place: Path) -> Path:
-    """Make a finished run of each verb that keeps checkpoints or scores."""
+def _runs(place: Path) -> tuple[Path, dict[str, int]]:
+    """Make a finished run of each verb that keeps checkpoints or scores, and count the records it keeps."""
     prepare()
     (place / "toy.py").write_text(TOY)
     files.write_json(place / "space.json", SPACE)
     root = place / "runs"
-    killing.once(root, "off")
-    killing_pretrain.once(root, "off")
-    killing_rank.once(place, root, "here", 0)
-    killing_search.once(place, place / "search", "here", 0)
-    shutil.move(place / "search" / "search", root / "search")
-    return root
+    kept = {
+        "train": _counted(lambda: killing.once(root, "off")),
+        "pretrain": _counted(lambda: killing_pretrain.once(root, "off")),
+        "rank": _counted(lambda: killing_rank.once(place, root, "here", 0)),
+        "search": _counted(lambda: killing_search.once(place, place / "search", "here", 0)),
+    }
+    shutil.copytree(place / "search" / "search", root / "search")
+    return root, kept
+
+
+def _counted(work: Callable[[], None]) -> int:
+    """Do some work and return how many records it has kept."""
+    append, kept = files.append_line, list[bytes]()
+
+    def counting(path: Path, value: dict[str, Any]) -> bytes:
+        kept.append(append(path, value))
+        return kept[-1]
+
+    files.append_line = counting
+    try:
+        work()
+    finally:
+        files.append_line = append
+    return len(kept)
 
 
 def flip(path: Path, source: random.Random) -> None:

@@ -1,6 +1,7 @@
 """Lose power before every write, fsync and rename of a training, resume, and compare its end to the bit."""
 
 import os
+import random
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -19,12 +20,12 @@ FULL, SMALL = 10_000, 12
 """Rounds beyond the number of crash points times losses are not made."""
 
 
-def run(rounds: int) -> Tally:
-    """Crash at points that are spread evenly over all operations, each with each kind of loss."""
+def run(rounds: int, first: int = 0) -> Tally:
+    """Crash at so many of all operations, each with each kind of loss, in a random order."""
     tally = Tally(planted="a writer that renames without fsync")
     whole, operations = prepare()
     points = [(number, loss) for number in range(1, len(operations) + 1) for loss in LOSSES]
-    for number, loss in spread(points, rounds):
+    for number, loss in chosen(points, rounds, first):
         end = crashed(lambda number=number, loss=loss: FaultyDisk(number, loss))  # type: ignore[misc]
         phase = f"{operations[number - 1]}, {loss}"
         if end == whole:
@@ -54,11 +55,9 @@ def prepare() -> tuple[str, list[str]]:
         return killing.fingerprint(Path(folder)), disk.operations
 
 
-def spread(points: list[T], rounds: int) -> list[T]:
-    """Return at most so many points, evenly spread."""
-    if rounds >= len(points):
-        return points
-    return [points[index * len(points) // rounds] for index in range(rounds)]
+def chosen(points: list[T], rounds: int, first: int) -> list[T]:
+    """Return so many points from the first of a piece on, in an order that is random and always the same."""
+    return random.Random(0).sample(points, len(points))[first : first + rounds]
 
 
 def crashed(disk: Callable[[], FaultyDisk]) -> str:

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from tests.campaigns import Tally
-from tests.campaigns.crash_points import prepare, spread
+from tests.campaigns.crash_points import chosen, prepare
 from tests.campaigns.faulty_disk import FaultyDisk, install
 from tests.verbs import killing
 from vitruvius.core import files
@@ -18,12 +18,12 @@ ERRORS = (errno.ENOSPC, errno.EIO, errno.EACCES)
 SENTENCE, TRACEBACK = 3, 4
 
 
-def run(rounds: int) -> Tally:
-    """Fail at operations that are spread evenly, each with each error; then go on on a sound disk."""
+def run(rounds: int, first: int = 0) -> Tally:
+    """Fail at so many of all operations, each with each error; then go on on a sound disk."""
     tally = Tally(planted="a writer that empties the file before it writes")
     whole, operations = prepare()
     points = [(number, error) for number in range(1, len(operations) + 1) for error in ERRORS]
-    for number, error in spread(points, rounds):
+    for number, error in chosen(points, rounds, first):
         phase = f"{operations[number - 1]}, {errno.errorcode[error]}"
         status, end = failed(FaultyDisk(number, error=error))
         if status != SENTENCE and end == whole:

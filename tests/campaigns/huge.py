@@ -21,18 +21,17 @@ GROWTH = 64 * 2**20
 """Bytes by which the process may grow over all refusals."""
 
 
-def run(rounds: int) -> Tally:
+def run(rounds: int, first: int = 0) -> Tally:
     """Ask for so many huge networks, then compare the memory of a twentieth as many that fit."""
     tally = Tally(planted="a network whose weights are built before they are priced")
-    source = random.Random(0)
     before = _peak()
-    for _ in range(rounds):
-        _ask(tally, source)
+    for number in range(first, first + rounds):
+        _ask(tally, random.Random(number))
     grown = _peak() - before
     if grown > GROWTH:
         tally.fail("huge", "allocated", f"the process grew by {grown:,} bytes")
-    for _ in range(max(1, rounds // FITTING)):
-        _compare(tally, small(source))
+    for number in range(first, first + rounds, FITTING):
+        _compare(tally, small(random.Random(number)))
     before = _peak()
     built = ViT(Arch(image=8, channels=1, patch=4, width=2048, heads=2, depth=2, mlp=4096, classes=10))
     tally.is_caught = _peak() - before > GROWTH

@@ -17,11 +17,11 @@ HARNESSES = {
 }
 
 
-def run(rounds: int) -> Tally:
+def run(rounds: int, first: int = 0) -> Tally:
     """Kill so many times in all: two fifths of the kills in train, a fifth in each of the others."""
     tally = Tally(planted="a resumed training forgets the state of its random generator")
     for verb, share in SHARES.items():
-        _campaign(tally, verb, max(1, round(share * rounds)))
+        _campaign(tally, verb, max(1, round(share * rounds)), first)
     found = harness("train", "forget=rng")["forget=rng"]
     tally.is_caught = any(end != found["whole"] for end in found["outcomes"])
     return tally
@@ -36,11 +36,11 @@ def harness(verb: str, *words: str) -> dict[str, Any]:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def _campaign(tally: Tally, verb: str, kills: int) -> None:
+def _campaign(tally: Tally, verb: str, kills: int, seed: int) -> None:
     if verb in ("train", "pretrain"):
-        found = harness(verb, f"kills={kills}")[f"kills={kills}"]
+        found = harness(verb, f"kills={kills}", "--seed", str(seed))[f"kills={kills}"]
     else:
-        ended = harness(verb, "--kills", str(kills))
+        ended = harness(verb, "--kills", str(kills), "--seed", str(seed))
         found = {"outcomes": ended["ends"], "phases": ["any"] * ended["kills"], "whole": ended["whole"]}
     for phase in found["phases"]:
         tally.count(f"{verb}, killed in {phase}", "kills")

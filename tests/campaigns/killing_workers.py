@@ -1,7 +1,8 @@
-"""Kills workers of rankings that are spread over processes; their ends must be that of a serial one.
+"""Kills workers of rankings that are spread over processes or Ray; their ends must be that of a serial one.
 
-`python -m tests.campaigns.killing_workers KILLS` prints one JSON line: the fingerprint of the serial ranking,
-that of each disturbed one, and how many workers were killed.
+`python -m tests.campaigns.killing_workers processes|ray KILLS SEED` prints one JSON line: the fingerprint of
+the serial ranking, that of each disturbed one, and how many workers were killed. One fork server, or one Ray,
+serves all rankings.
 """
 
 import json
@@ -10,24 +11,33 @@ import random
 import signal
 import sys
 import tempfile
-import time
+import threading
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import torch
 
 from tests.campaigns import killing_rank
-from tests.searching import killing
 from tests.searching.conftest import TOY
+from vitruvius.core.errors import VitruviusError
+from vitruvius.ranking import spread as spreading
 
 MOST_TRIES = 3
 """Rankings per kill that is asked for; a ranking may end before a worker is found."""
+LONGEST = 0.3
+"""Seconds that pass at most between the first sight of a worker and its death."""
 
 
-def main(kills: int) -> None:
+def main(spread: str, kills: int, seed: int) -> None:
     """Rank once serially, then disturbed until there were so many kills."""
     torch.set_num_threads(1)
-    source, ends, killed = random.Random(0), [], 0
+    ends: list[str] = []
+    killed = 0
+    if spread == "ray":
+        ray = spreading.require("ray")
+        quiet = {"include_dashboard": False, "log_to_driver": False, "logging_level": "error"}
+        ray.init(num_cpus=2, object_store_memory=2**27, **quiet)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         (place / "toy.py").write_text(TOY)
@@ -36,32 +46,53 @@ def main(kills: int) -> None:
         for number in range(MOST_TRIES * kills):
             if killed >= kills:
                 break
-            runs = place / str(number)
-            # A process of its own has a server of its own, whose workers are told from those of others.
-            child = killing.forked(lambda runs=runs: killing_rank.once(place, runs, "processes", 2))
-            killed += disturb(child, source)
-            status = os.waitpid(child, 0)[1]
-            ends.append(killing_rank.fingerprint(runs) if status == 0 else "failed")
+            killer = Killer(ray_workers if spread == "ray" else forked_workers, random.Random(seed + number))
+            killer.start()
+            ends.append(_ranked(place, place / str(number), spread))
+            killer.ended.set()
+            killer.join()
+            killed += killer.kills
     print(json.dumps({"whole": whole, "ends": ends, "kills": killed}))
 
 
-def disturb(parent: int, source: random.Random) -> int:
-    """Wait until a process has workers, wait a little longer, and kill one of them; return the kills."""
-    while not (found := workers(parent)):
-        if os.waitid(os.P_PID, parent, os.WEXITED | os.WNOHANG | os.WNOWAIT):
-            return 0
-        time.sleep(0.005)
-    time.sleep(0.3 * source.random())
-    found = workers(parent) or found
-    with suppress(ProcessLookupError):
-        os.kill(source.choice(found), signal.SIGKILL)
-        return 1
-    return 0
+def _ranked(place: Path, runs: Path, spread: str) -> str:
+    try:
+        killing_rank.once(place, runs, spread, 2)
+        return killing_rank.fingerprint(runs)
+    except VitruviusError as error:
+        return f"failed: {error}"
 
 
-def workers(parent: int) -> list[int]:
+class Killer(threading.Thread):
+    """Waits until this process has workers, waits a little longer, and kills one of them."""
+
+    def __init__(self, workers: Callable[[int], list[int]], source: random.Random) -> None:
+        super().__init__(daemon=True)
+        self.workers, self.source = workers, source
+        self.ended, self.kills = threading.Event(), 0
+
+    def run(self) -> None:
+        while not self.workers(os.getpid()):
+            if self.ended.wait(0.005):
+                return
+        self.ended.wait(LONGEST * self.source.random())
+        if found := self.workers(os.getpid()):
+            with suppress(ProcessLookupError):
+                os.kill(self.source.choice(found), signal.SIGKILL)
+                self.kills += 1
+
+
+def forked_workers(parent: int) -> list[int]:
     """Return the processes that the fork server of a process has forked."""
     return [worker for server in children(parent) for worker in children(server)]
+
+
+def ray_workers(parent: int) -> list[int]:
+    """Return the actors of the Ray that a process has started."""
+    found = children(parent)
+    for one in found:
+        found += children(one)  # the list grows while it is walked: all descendants
+    return [one for one in found if b"ray::Actor" in _words(one)]
 
 
 def children(parent: int) -> list[int]:
@@ -73,5 +104,12 @@ def children(parent: int) -> list[int]:
     return found
 
 
+def _words(process: int) -> bytes:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

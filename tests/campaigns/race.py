@@ -1,6 +1,6 @@
 """Let 20 processes race for one run folder, new and resumed: exactly one of them gets it.
 
-Then kill the workers of a ranking that is spread over processes: it ends with the scores of a serial one.
+Then kill workers of rankings that are spread over processes or Ray: each ends as a serial one does.
 """
 
 import json
@@ -25,20 +25,27 @@ RACERS = 20
 WON, REFUSED, BROKEN = 10, 11, 12
 
 
-def run(rounds: int) -> Tally:
-    """Race so many times for a new name and to resume one run; kill so many workers of a ranking."""
+def run(rounds: int, first: int = 0) -> Tally:
+    """Race so many times for a new name and to resume one run; kill so many workers of rankings."""
     tally = Tally(planted="a folder without a lock")
     for phase in ("a new --name", "--resume"):
         for _ in range(rounds):
             codes = race(phase == "--resume")
-            if codes.count(WON) == 1 and codes.count(REFUSED) == RACERS - 1:
+            if has_one_winner(codes):
                 tally.count(phase, "one winner")
             else:
                 tally.fail(phase, "not one winner", f"{codes.count(WON)} won, {codes.count(REFUSED)} refused")
-    _kill_workers(tally, rounds)
+    for spread in ("processes", "ray"):
+        _kill_workers(tally, spread, rounds, first)
     with _unlocked():
-        tally.is_caught = race(False).count(WON) > 1
+        # Without a lock racers also remove what others are writing and break: perhaps only one wins.
+        tally.is_caught = not has_one_winner(race(False))
     return tally
+
+
+def has_one_winner(codes: list[int]) -> bool:
+    """Return whether one racer got the folder and every other was refused with a sentence."""
+    return codes.count(WON) == 1 and codes.count(REFUSED) == RACERS - 1
 
 
 @contextmanager
@@ -53,20 +60,20 @@ def _unlocked() -> Iterator[None]:
         vars(runs).update(kept)
 
 
-def _kill_workers(tally: Tally, kills: int) -> None:
+def _kill_workers(tally: Tally, spread: str, kills: int, seed: int) -> None:
     """Kill workers of rankings until there were so many kills; every ranking must end as the serial one."""
-    command = [sys.executable, "-m", "tests.campaigns.killing_workers", str(kills)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    command = [sys.executable, "-m", "tests.campaigns.killing_workers", spread, str(kills), str(seed)]
+    done, phase = subprocess.run(command, capture_output=True, text=True), f"workers killed, {spread}"
     if done.returncode:
-        tally.fail("workers killed", "failed", done.stderr[-300:])
+        tally.fail(phase, "failed", done.stderr[-300:])
         return
     found = json.loads(done.stdout.splitlines()[-1])
-    tally.count("workers killed", "kills", found["kills"])
+    tally.count(phase, "kills", found["kills"])
     for end in found["ends"]:
         if end == found["whole"]:
-            tally.count("workers killed", "the ranking of a serial run")
+            tally.count(phase, "the ranking of a serial run")
         else:
-            tally.fail("workers killed", "another ranking", f"{end[:12]}, not {found['whole'][:12]}")
+            tally.fail(phase, "another ranking", f"{end[:12]}, not {found['whole'][:12]}")
 
 
 def race(resumed: bool) -> list[int]:

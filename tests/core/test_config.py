@@ -1,11 +1,19 @@
 """Configs: strict, frozen, and with errors in sentences."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import pytest
+from pydantic import BeforeValidator
 
 from vitruvius.core.config import Config, Ints, Names, changed, settings
 from vitruvius.core.errors import UserError
+
+
+def positive(value: object) -> float:
+    """Refuse what is no positive number, and repeat it."""
+    if not isinstance(value, float) or value <= 0:
+        raise ValueError(f"{value} is no positive number")
+    return value
 
 
 class Toy(Config):
@@ -13,6 +21,7 @@ class Toy(Config):
     kind: Literal["plain", "residual"] = "plain"
     latent: Ints = (5, 20)
     proxies: Names = ()
+    scale: Annotated[float, BeforeValidator(positive)] = 1.0
 
 
 @pytest.mark.parametrize(
@@ -23,6 +32,7 @@ class Toy(Config):
         ({"kind": "plan"}, "kind must be 'plain' or 'residual', got 'plan'"),
         ({"epoch": 3}, "no field in Toy 'epoch': did you mean 'epochs'?"),
         ({"latent": "5,x"}, "needs a whole number, got 'x'"),
+        ({"scale": "\ud800"}, "half of a surrogate pair is no character"),
     ],
 )
 def test_a_bad_value_is_a_sentence(fields: dict[str, object], message: str) -> None:

@@ -116,6 +116,19 @@ def test_a_link_is_neither_appended_to_nor_replaced_through(tmp_path: Path) -> N
     assert not link.is_symlink()
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a system with devices and pipes as files")
+def test_a_device_is_not_replaced_by_a_file(tmp_path: Path) -> None:
+    pipe, stream = tmp_path / "pipe", tmp_path / "stdout"
+    os.mkfifo(pipe)
+    for link, target in ((tmp_path / "null", "/dev/null"), (stream, pipe)):
+        link.symlink_to(target)
+        with pytest.raises(WorkFailed, match="it is a device, and only files are replaced"):
+            files.write(link, "new")
+        assert link.is_symlink()
+    files.write(pipe, "new")  # a pipe in a run folder is damage, and is repaired
+    assert pipe.read_text() == "new"
+
+
 def test_a_sparse_file_is_refused_by_its_size_before_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     with open(path, "wb") as file:
@@ -169,6 +182,11 @@ def test_a_lone_surrogate_is_refused(tmp_path: Path) -> None:
     path.write_text(r'{"a": "\uD800"}')
     with pytest.raises(UserError, match="surrogate"):
         files.read_json(path)
+    path.write_bytes(b'{"a": "\xed\xa0\x80"}')  # the same, as bytes that no encoder writes
+    with pytest.raises(UserError, match="not JSON"):
+        files.read_json(path)
+    path.write_text('{"a": 1}', "utf-16")
+    assert files.read_json(path) == {"a": 1}
 
 
 def test_nan_never_reaches_a_file(tmp_path: Path) -> None:

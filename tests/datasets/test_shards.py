@@ -122,9 +122,13 @@ def test_labels_are_short_utf8_texts(tmp_path: Path, png: Callable[[int], bytes]
         write(tmp_path / "s" / "a.tar", [("0.png", png(0)), ("0.cls", label)])
         with pytest.raises(UserError, match=fault):
             load(tmp_path / "s")
-    write(tmp_path / "s" / "a.tar", [("0.png", png(0)), ("0.json", b"{" * 60_000)])
-    with pytest.raises(UserError, match="0.json: "):
-        load(tmp_path / "s")
+    for label, fault in (
+        (b"{" * 60_000, "0.json: "),
+        (rb'{"label": "\ud800"}', "0.json: half of a surrogate"),
+    ):
+        write(tmp_path / "s" / "a.tar", [("0.png", png(0)), ("0.json", label)])
+        with pytest.raises(UserError, match=fault):
+            load(tmp_path / "s")
 
 
 def test_files_that_are_cut_off_compressed_or_no_archives_are_refused(

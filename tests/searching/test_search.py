@@ -3,15 +3,17 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from vitruvius.core import files
+from vitruvius.core import files, runs
 from vitruvius.core.config import Flags
 from vitruvius.core.errors import UserError, WorkFailed
 from vitruvius.core.records import Record
 from vitruvius.measuring.prices import PriceList
+from vitruvius.core.runs import RunFolder
 from vitruvius.searching import trials
 from vitruvius.searching.results import Result, Stage, Trained, front_table, networks_table
 from vitruvius.searching.settings import Config
@@ -164,6 +166,59 @@ def test_a_killed_search_goes_on_and_trains_nothing_twice(
     assert fingerprint(result_of(records)) == fingerprint(result_of(whole[0]))
     assert not [task for task in finished if trained.count(task) > 1]
     assert any("running when the search stopped" in getattr(record, "text", "") for record in records)
+
+
+def test_a_training_whose_folder_is_damaged_begins_anew_and_one_in_use_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(shared: Any, task: Any, folder: RunFolder, *rest: Any) -> Outcome:
+        return Outcome(accuracy=1.0 if folder.is_new else 0.5)
+
+    monkeypatch.setattr(trials, "_trained", told)
+    shared: Any = SimpleNamespace(settings={}, travels=False, folder=str(tmp_path))
+    task, folder = trials.Task("net", {"arch": "mnist"}, 0, 1), tmp_path / "train" / "net"
+
+    def accuracy() -> float | None:
+        return trials.train(shared, task).accuracy
+
+    assert [accuracy(), accuracy()] == [1.0, 0.5]
+    (folder / "config.json").write_text("{")
+    assert [accuracy(), accuracy()] == [1.0, 0.5]
+    (folder / "model.safetensors").mkdir()
+    assert [accuracy(), accuracy()] == [1.0, 0.5]
+    (folder / "state").mkdir()
+    (folder / "config.json").unlink()
+    with runs._locked(folder):
+        assert "in use by" in trials.train(shared, task).failed
+    assert [accuracy(), accuracy()] == [1.0, 0.5]
+
+
+@pytest.mark.slow
+def test_damaged_trainings_of_a_killed_search_are_trained_anew(
+    run: Run, whole: tuple[list[Record], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are no failures of their networks, which would be ranked last."""
+    original, trained = trials.train, list[str]()
+
+    def dies(shared: Any, task: Any) -> Outcome:
+        trained.append(task.name)
+        if len(trained) == 4:
+            raise Killed
+        return original(shared, task)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(trials, "train", dies)
+        with pytest.raises(Killed):
+            run(tmp_path, trainings=5)
+    folder = tmp_path / "search" / "toy"
+    (folder / "train" / trained[0] / "config.json").write_text("{")
+    (folder / "train" / trained[1] / "config.json").unlink()
+    (folder / "train" / trained[2] / "model.safetensors").unlink()
+    (folder / "train" / trained[2] / "model.safetensors").mkdir()
+    (folder / "study.db").write_bytes(b"")
+    records = run(tmp_path, resume=True)
+    assert fingerprint(result_of(records)) == fingerprint(result_of(whole[0]))
+    assert any("made anew" in getattr(record, "text", "") for record in records)
 
 
 @pytest.mark.slow

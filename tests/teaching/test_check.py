@@ -211,6 +211,7 @@ def test_the_python_function_takes_arrays_fractions_and_other_numbers(monkeypatc
         ("[1]", "an object with values by name is needed, it holds a list"),
         ("{", "not JSON"),
         ('{"a": NaN}', "not JSON: NaN is no number"),
+        (r'{"a": "\uD800"}', "not JSON: half of a surrogate pair is no character"),
         ('{"a": ' + "[" * 100_000, "nested too deeply"),
     ],
 )

@@ -28,6 +28,8 @@ class Strict(BaseModel):
             super().__init__(**fields)
         except ValidationError as error:
             raise BadFields(_faults(type(self).__name__, type(self).model_fields, error)) from None
+        except UnicodeEncodeError:  # a validator's own message that repeats what was given
+            raise UserError(f"{type(self).__name__}: half of a surrogate pair is no character") from None
 
 
 class Part(Strict):

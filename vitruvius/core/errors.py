@@ -24,6 +24,10 @@ class BadFields(UserError):
         self.faults = tuple(faults)
 
 
+class InUse(UserError):
+    """Another process works on the run folder."""
+
+
 class WorkFailed(VitruviusError):
     """The work itself failed (a loss became NaN, a disk ran full); what was reached before is kept."""
 

@@ -59,6 +59,7 @@ def write(path: Path, content: bytes | str) -> None:
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     data = content.encode() if isinstance(content, str) else content
     try:
+        _refuse_device(path)
         part.unlink(missing_ok=True)
         with os.fdopen(open_regular(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
             file.write(data)
@@ -82,19 +83,32 @@ def read_json(path: Path, limit: int = JSON_LIMIT, follow: bool = True) -> Any:
     """Read a JSON file; a `UserError` says where it is broken."""
     content = read(path, limit, follow)
     try:
-        value = json.loads(content, parse_constant=_refuse_constant)
-        if b"\\ud" in content.lower():  # the only way to write a lone surrogate, which no file can hold
-            json.dumps(value, ensure_ascii=False).encode()
-        return value
+        return parse_json(content)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise UserError(f"{path}: not JSON: {error.msg} in {where}") from error
     except RecursionError as error:
         raise UserError(f"{path}: not JSON: it is nested too deeply") from error
-    except UnicodeEncodeError as error:
-        raise UserError(f"{path}: not JSON: half of a surrogate pair is no character") from error
     except ValueError as error:
         raise UserError(f"{path}: not JSON: {error}") from error
+
+
+def parse_json(content: bytes) -> Any:
+    """Return the value of JSON; a `ValueError` says why it is none."""
+    # Decoded here: `json` itself would let half of a surrogate pair pass.
+    text = content.decode(json.detect_encoding(content))
+    value = json.loads(text, parse_constant=_refuse_constant)
+    refuse_surrogates(text, value)
+    return value
+
+
+def refuse_surrogates(text: str, value: Any) -> None:
+    """Refuse the value of a JSON text that holds half of a surrogate pair, as no file can hold one."""
+    try:
+        if "\\ud" in text.lower():  # the only way to write one
+            json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError("half of a surrogate pair is no character") from None
 
 
 def read_object(path: Path, what: str = "an object with fields", follow: bool = True) -> dict[str, Any]:
@@ -173,7 +187,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 def parse_line(line: bytes, where: str) -> dict[str, Any]:
     """Return the object of a JSON line after checking its hash; lines of older versions have none."""
     try:
-        value = json.loads(line, parse_constant=_refuse_constant)
+        value = parse_json(line)
         if not isinstance(value, dict):
             raise UserError(f"{where}: damaged: an object is needed, it holds {kind(value)}")
         claimed = value.pop(LINE_HASH, None)
@@ -228,6 +242,17 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def _refuse_device(path: Path) -> None:
+    """Refuse to put a file in the place of a device: without /dev/null or /dev/stdout many programs fail."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return
+    is_stream = os.path.islink(path) and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode))
+    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode) or is_stream:
+        raise OSError(0, "it is a device, and only files are replaced", str(path))
 
 
 def _refuse_constant(name: str) -> Any:

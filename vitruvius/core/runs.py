@@ -9,6 +9,7 @@ manifest.json   SHA-256 of each file, versions, threads
 import hashlib
 import os
 import platform
+import shutil
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -18,7 +19,7 @@ from typing import Any, TypeVar
 
 from vitruvius.core import files, integrity
 from vitruvius.core.config import Flags, RunConfig, changed
-from vitruvius.core.errors import UserError, WorkFailed, reason, unknown
+from vitruvius.core.errors import InUse, UserError, WorkFailed, reason, unknown
 from vitruvius.core.integrity import RECORDS, Manifest, Records
 from vitruvius.core.integrity import check as check
 from vitruvius.core.integrity import verify as verify
@@ -174,6 +175,19 @@ def find(text: str, verbs: str | tuple[str, ...] = "*", runs: str = "runs") -> P
     raise unknown(kind, text, by_name, f"looked in {' and '.join(f'{runs}/{verb}/' for verb in verbs)}")
 
 
+def clear(folder: Path) -> None:
+    """Empty a run folder, so that a new run can have it; refused while another process uses it."""
+    with _locked(folder):
+        try:
+            for path in folder.iterdir():
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                elif path.name not in (".lock", ".holder"):
+                    path.unlink()
+        except OSError as error:
+            raise UserError(f"{folder}: it cannot be cleared: {reason(error)}") from error
+
+
 def recorded(folder: Path, config: type[C]) -> C:
     """Return the config that a run recorded."""
     return files.read_as(verify(folder, "config.json"), config)
@@ -294,7 +308,7 @@ def _locked(folder: Path) -> Iterator[None]:
         os.close(files.open_regular(folder / ".lock", os.O_WRONLY | os.O_CREAT))
         lock = FileLock(folder / ".lock", timeout=0, thread_local=False).acquire()
     except Timeout:
-        raise UserError(f"{folder} is in use by {_holder(holder)}") from None
+        raise InUse(f"{folder} is in use by {_holder(holder)}") from None
     except OSError as error:
         raise UserError(f"cannot write into {folder}: {reason(error)}") from error
     with lock:

@@ -8,7 +8,6 @@ they lie. Links and names that lead out are refused.
 """
 
 import glob
-import json
 import os
 import re
 import tarfile
@@ -16,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
+from vitruvius.core import files
 from vitruvius.core.errors import UserError, reason
 from vitruvius.core.records import Progress
 from vitruvius.datasets import Dataset, Fit, _images, _listing, _paths, _pictures
@@ -183,7 +183,7 @@ def _text(path: Path, member: Member, shown: str) -> str:
 def _from_json(text: str, shown: str) -> str:
     """Return the label of a JSON object; '' if it has none."""
     try:
-        described = json.loads(text)
+        described = files.parse_json(text.encode())
     except (ValueError, RecursionError) as error:
         raise UserError(f"shards {shown}.json: {error}") from None
     for field in ("label", "class", "cls"):

@@ -1,8 +1,6 @@
 """A run of `search`: open or continue folder and study, run the stages, keep the winner, write the report."""
 
-import os
 import shutil
-import socket
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
@@ -14,17 +12,13 @@ from vitruvius.core.runs import RunFolder
 from vitruvius.core.signals import StopRequest
 from vitruvius.ranking import surrogate
 from vitruvius.ranking.evaluation import Interval
-from vitruvius.searching import gains, prepare, queueing, report, stages, winner
+from vitruvius.searching import gains, own_study, prepare, queueing, report, stages, winner
 from vitruvius.searching.plan import SEEDS, Plan
 from vitruvius.searching.prepare import Prepared
 from vitruvius.searching.results import Chosen, Gain, Network, Result, Spent
 from vitruvius.searching.settings import Config
 from vitruvius.searching.state import Search
-from vitruvius.searching.study import Request, Study
-
-STUDY = "study.db"
-HOW_RUN = ("spread", "workers", "storage", "data_dir")
-"""Settings that machines which share a study may have each for itself."""
+from vitruvius.searching.study import Request
 
 
 def finished(folder: RunFolder) -> Result | None:
@@ -59,7 +53,6 @@ def run(
     folder: RunFolder, prepared: Prepared, flags: Flags, stop: StopRequest
 ) -> Generator[Record, None, None]:
     """Run the stages of a new or a resumed search; the last record is its result."""
-    config = prepared.config
     lines, faults = folder.intact_records()
     for fault in faults:
         yield Note(text=f"{fault}; it is done again", warning=True)
@@ -67,7 +60,9 @@ def run(
         folder.seal(prepared.environment)
     if not any(line.get("kind") == "plan" for line in lines):
         folder.keep(prepared.plan)
-    study = _study(folder, config)
+    study, fault = own_study.opened(folder, prepared, lines)
+    if fault:
+        yield Note(text=f"{fault}; it is made anew from the trainings", warning=True)
     try:
         search = Search(prepared, folder, study, stop, lines, flags.allow_inexact)
         if left := study.requeue_own():
@@ -135,13 +130,6 @@ def finish(search: Search, finalists: list[int], baselines: dict[str, int], flag
         search=str(search.folder.folder),
         config=config,
     )
-
-
-def _study(folder: RunFolder, config: Config) -> Study:
-    url = config.storage or f"sqlite:///{folder.path(STUDY)}"
-    shared = {key: value for key, value in config.model_dump(mode="json").items() if key not in HOW_RUN}
-    owner = f"{socket.gethostname()}:{os.path.abspath(folder.folder)}"
-    return Study(url, folder.folder.name, owner, files.content_hash(shared))
 
 
 def _networks(search: Search, finalists: Sequence[int], baselines: dict[str, int]) -> list[Network]:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from vitruvius.core import files
 from vitruvius.core.errors import UserError
 from vitruvius.searching.trials import Outcome
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 BEAT, GRACE = 20, 120
 """Seconds between two signs of life of a shared study's trainings, and those after which one is dead."""
-REASON, OWNER, CONFIG = "reason", "owner", "config"
+REASON, OWNER, CONFIG, HASH = "reason", "owner", "config", "hash"
 DUPLICATE = "another trial does the same"
 
 
@@ -31,6 +32,10 @@ class Request(NamedTuple):
     network: int
     steps: int
     replicate: int = 0
+
+
+class OtherSettings(UserError):
+    """A study of this name belongs to a search with other settings."""
 
 
 class Study:
@@ -62,7 +67,7 @@ class Study:
         if known is None:
             self.study.set_user_attr(CONFIG, config)
         elif known != config:
-            raise UserError(
+            raise OtherSettings(
                 f"--storage {_hidden(url)}: its study {name} has other settings; choose another --name"
             )
 
@@ -84,6 +89,21 @@ class Study:
                 seconds = about.get("seconds", 0.0)
                 found.setdefault(_request(trial), Outcome(failed=about[REASON], seconds=seconds))
         return found
+
+    def fault(self) -> str:
+        """Say which outcome is not the one that was told; "" if all are. Older versions kept no hash."""
+        states = _optuna().trial.TrialState
+        hashes = {
+            _request(trial): trial.user_attrs[HASH]
+            for trial in reversed(self._trials(states.COMPLETE, states.PRUNED, states.FAIL))
+            if HASH in trial.user_attrs
+        }
+        finished = self.finished()
+        for request, known in hashes.items():
+            if request not in finished or _hash(request, finished[request]) != known:
+                which = f"network {request.network} after {request.steps} steps"
+                return f"the hash of the outcome of {which} does not match"
+        return ""
 
     def requeue_own(self) -> int:
         """Fail what this search left RUNNING when it was killed; return how many trainings that were."""
@@ -140,7 +160,10 @@ class Study:
         states = _optuna().trial.TrialState
         trial.set_user_attr("seconds", outcome.seconds)
         if outcome.accuracy is None:
-            trial.set_user_attr(REASON, outcome.failed or "it has no accuracy")
+            outcome = outcome._replace(failed=outcome.failed or "it has no accuracy")
+        trial.set_user_attr(HASH, _hash(Request(**trial.params), outcome))
+        if outcome.accuracy is None:
+            trial.set_user_attr(REASON, outcome.failed)
             self.study.tell(trial, state=states.FAIL)
             return
         for key in ("loss", "correct"):
@@ -187,6 +210,12 @@ class Study:
 def _request(trial: Any) -> Request:
     """Return what a trial is about; one that waits has its parameters fixed but not yet set."""
     return Request(**(trial.params or trial.system_attrs["fixed_params"]))
+
+
+def _hash(request: Request, outcome: Outcome) -> str:
+    """Return the hash of what a training has reached; of one that failed, of its reason."""
+    reached = [outcome.accuracy, outcome.loss or None, outcome.correct]
+    return files.content_hash([*request, *([outcome.failed] if outcome.accuracy is None else reached)])[:16]
 
 
 def _distributions() -> dict[str, Any]:

@@ -19,7 +19,7 @@ from vitruvius.arch import tables
 from vitruvius.arch.arch import Arch
 from vitruvius.core import files, runs
 from vitruvius.core.config import Flags, RunConfig
-from vitruvius.core.errors import Interrupted, VitruviusError
+from vitruvius.core.errors import Interrupted, InUse, UserError, VitruviusError
 from vitruvius.core.runs import RunFolder
 from vitruvius.core.signals import StopRequest
 from vitruvius.datasets import Dataset, Split
@@ -136,13 +136,29 @@ def train(shared: Shared, task: Task) -> Outcome:
 def _train(shared: Shared, task: Task, root: Path) -> Outcome:
     began = time.perf_counter()
     try:
-        config = Training(**{**shared.settings, **task.network, "seed": task.seed})
-        with _opened(config, root, task.name) as (folder, config):
-            return _trained(shared, task, folder, config, root)._replace(seconds=time.perf_counter() - began)
+        try:
+            outcome = _continued(shared, task, root)
+        except InUse:
+            raise
+        except UserError:
+            if not _is_begun(root, task.name):
+                raise
+            # What an earlier start has left cannot be gone on from: the same training, from its beginning.
+            runs.clear(root / "train" / task.name)
+            outcome = _continued(shared, task, root)
+        return outcome._replace(seconds=time.perf_counter() - began)
     except Interrupted:
         return Outcome(interrupted=True)
     except (VitruviusError, MemoryError, RuntimeError) as error:
         return Outcome(failed=_reason(error), seconds=time.perf_counter() - began)
+
+
+def _continued(shared: Shared, task: Task, root: Path) -> Outcome:
+    config = Training(**{**shared.settings, **task.network, "seed": task.seed})
+    with _opened(config, root, task.name) as (folder, config):
+        if not folder.is_new and (faults := runs.check(folder.folder)):
+            raise UserError(faults[0])
+        return _trained(shared, task, folder, config, root)
 
 
 def _trained(shared: Shared, task: Task, folder: RunFolder, config: Training, root: Path) -> Outcome:
@@ -184,9 +200,14 @@ def correct(job: Job, batches: Batches) -> NDArray[np.bool_]:
 
 
 def _opened(config: Training, root: Path, name: str) -> Any:
-    exists = (root / "train" / name / "config.json").is_file()
-    named = {"resume": name} if exists else {"name": name}
+    named = {"resume": name} if _is_begun(root, name) else {"name": name}
     return runs.opened("train", config, Flags(runs=str(root), **named))  # type: ignore[arg-type]
+
+
+def _is_begun(root: Path, name: str) -> bool:
+    """Return whether the folder of a training holds anything but its lock."""
+    folder = root / "train" / name
+    return folder.is_dir() and any(not path.name.startswith(".") for path in folder.iterdir())
 
 
 def get_files(folder: Path) -> dict[str, bytes]:

@@ -33,6 +33,7 @@ def parse(text: str, where: str) -> dict[str, Any]:
     """The object that a JSON text holds; a decimal stays the text it was written as (0.50 has two digits)."""
     try:
         value = json.loads(text, parse_float=str, parse_int=_integer, parse_constant=_refused)
+        files.refuse_surrogates(text, value)
     except json.JSONDecodeError as error:
         position = f"line {error.lineno}, column {error.colno}"
         raise UserError(f"{where}: not JSON: {error.msg} in {position}") from None

@@ -7,7 +7,6 @@ Shapes: B = 1 image, C channels, n patches, N tokens, D width, H heads, E head w
 
 import base64
 import inspect
-import json
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
@@ -249,7 +248,7 @@ def _refuse(arch: Arch, asked: Asked) -> None:
 
 def _json(head: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(head)
+        found = files.parse_json(head)
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
