@@ -95,6 +95,7 @@ def measure(*networks: str, **options: Any) -> "Result":
 @contextmanager
 def serve(**options: Any) -> Iterator[str]:
     """Serve the pages while the context lasts: `with serve(runs="runs", port=0) as address: ...`."""
+    import warnings
     from pathlib import Path
 
     from vitruvius.core import arguments
@@ -105,6 +106,8 @@ def serve(**options: Any) -> Iterator[str]:
     assert isinstance(config, Config)
     listener = server.open_port(config.host, config.port)
     with server.serving(listener, config.host, Path(flags.runs)) as door:
+        if not door.is_local:
+            warnings.warn(door.warning, stacklevel=3)
         yield door.address
 
 

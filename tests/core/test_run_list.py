@@ -16,7 +16,7 @@ def test_runs_are_listed_newest_first_with_their_best_value(tmp_path: Path, caps
     contents: dict[str, dict[str, Any]] = {
         "train/first": {"config.json": {"data": "mnist"}, "result.json": {"test_accuracy": 0.5, "seed": 1}},
         "pretrain/second": {"config.json": {"data": "cifar"}},
-        "rank/third": {"config.json": {"archs": ["fifty"]}, "result.json": {"rows": []}},
+        "rank/third": {"config.json": {"archs": ["fifty"]}, "result.json": {"spent": {"seconds": 13.0}}},
         "train/broken": {"config.json": [1]},
     }
     for age, (name, parts) in enumerate(contents.items()):
@@ -38,6 +38,7 @@ def test_runs_are_listed_newest_first_with_their_best_value(tmp_path: Path, caps
     )
     assert first["bytes"] == sum(path.stat().st_size for path in (tmp_path / "train" / "first").iterdir())
     assert [run["state"] for run in (first, second, third)] == ["finished", "unfinished", "finished"]
+    assert [run["seconds"] for run in (first, second, third)] == [None, None, 13.0]
     assert third["best"] is None
     assert "not an object but list" in broken["state"]
 

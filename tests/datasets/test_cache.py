@@ -245,3 +245,21 @@ def test_gaps_are_closed_in_place() -> None:
     assert np.array_equal(_cache.compact(rows.copy(), outcomes), expected)
     grey = [outcome._replace(is_grey=True) for outcome in outcomes]
     assert np.array_equal(_cache.compact(rows.copy(), grey), expected[:, :1])
+
+
+def test_a_closed_cache_is_read_and_not_changed(photos: DataChoice, here: list[int]) -> None:
+    with cache.closed(), pytest.raises(UserError, match="not in .*, which is not changed here"):
+        photos.load()
+    assert not here
+    assert not cache.folder("pixels").exists()
+    made = photos.load()
+    times = {path: path.stat().st_mtime_ns for path in cache.folder("pixels").iterdir()}
+    with cache.closed():
+        assert same(photos.load(), made)
+        (entry,) = entries()
+        entry.write_bytes(entry.read_bytes()[:-1])
+        with pytest.raises(UserError, match="which is not changed here"):
+            photos.load()
+    assert {path.name for path in times} == {path.name for path in cache.folder("pixels").iterdir()}
+    assert times[entry.with_suffix(".json")] == entry.with_suffix(".json").stat().st_mtime_ns
+    assert photos.load().sha256 == made.sha256, "who may change it makes it anew"

@@ -81,6 +81,11 @@ def test_python_gets_the_address_and_the_server_ends_with_the_context(tmp_path: 
         assert _status(address) == 303
     with pytest.raises(OSError):
         _status(address)
+    with (
+        pytest.warns(UserWarning, match="reachable from other machines"),
+        vitruvius.serve(runs=str(tmp_path), port=0, host="0.0.0.0"),
+    ):
+        pass
     with pytest.raises(UserError, match="prot"):
         vitruvius.serve(prot=1).__enter__()
 

@@ -252,7 +252,14 @@ def test_the_temperature_turns_from_the_mean_to_the_best_key(view: Page) -> None
     view.hover("h2 >> nth=0")
     settled(view)
     assert set(figures(view)) <= {0.0, 100.0}
-    assert "infinite" in open_arithmetic(view)
+    text = open_arithmetic(view)
+    assert "infinite" in text
+    assert "There are 17." in text, "also those that get no weight"
+    assert "The 3 most attended of 17 tokens" in text
+    view.check("text=switches it off")
+    view.click(".patch >> nth=5")
+    settled(view)
+    assert "There are 16." in view.inner_text(".arithmetic-board")
 
 
 def open_arithmetic(view: Page) -> str:

@@ -127,9 +127,22 @@ def test_data_made_by_the_users_code_are_not_loaded(site: Visitor, tmp_path: Pat
     about = json.loads(site.ask(f"/look/{identity('train', 'own-data')}/description").body)
     assert len(about["images"]) == 1
     assert "draw or upload" in about["text"]
+    assert "not run here" in about["text"]
     assert not trace.exists()
     others = json.loads(site.ask(f"/look/{identity('train', 'first')}/description").body)
     assert len(others["images"]) > 1  # those of a data set that ships are
+
+
+def test_data_that_are_not_on_this_machine_are_not_downloaded(
+    site: Visitor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("VITRUVIUS_OFFLINE", "HF_HUB_OFFLINE", "VITRUVIUS_DATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    visitor.training(site.runs, "far-data", 0.5, data="cifar")
+    about = json.loads(site.ask(f"/look/{identity('train', 'far-data')}/description").body)
+    assert "cifar-10-binary.tar.gz is not on this machine, and nothing is downloaded here" in about["text"]
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_large_network_is_computed_by_the_server(site: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:

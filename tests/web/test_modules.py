@@ -87,3 +87,11 @@ def test_the_shipped_network_has_its_card() -> None:
     assert f"{accuracy} % are classified correctly" in card
     for word in shown.about.command.split()[2:]:
         assert word in card
+
+
+def test_the_site_does_not_style_the_parts_of_the_viewer() -> None:
+    """A class that both style sheets name would look different on a page of its own."""
+    sheets = (modules.FOLDER / "viewer.css", modules.FOLDER.parent / "site" / "site.css")
+    viewer, site = (set(re.findall(r"\.([a-z][\w-]+)", path.read_text(encoding="utf-8"))) for path in sheets)
+    assert {"verdict-bar", "patch"} <= viewer
+    assert viewer & site <= {"viewer", "verdict-bar", "button", "error", "hidden", "hint"}

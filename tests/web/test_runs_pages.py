@@ -18,10 +18,12 @@ from vitruvius.measuring.results import Machine, Measurement
 from vitruvius.measuring.results import Result as Measured
 from vitruvius.pretraining.results import Point, Points
 from vitruvius.ranking.results import WORKLOAD, Workload
+from vitruvius.ranking.results import Result as Ranked
 from vitruvius.ranking.score import Scored
 from vitruvius.searching.plan import Plan, Rung
 from vitruvius.searching.results import Stage, Trained
-from vitruvius.web import live
+from vitruvius.verbs.train import Config
+from vitruvius.web import live, shown_runs
 from vitruvius.web.headlines import headline
 from vitruvius.web.pages import compare
 
@@ -43,7 +45,9 @@ def test_a_training_is_shown_with_curves_confusion_and_settings(site: Visitor) -
     assert text.count('class="plot"') == 2
     assert "true and predicted class" in text
     assert "75.00%" in text
-    assert "noise:1x8x8" in text
+    chosen = text.partition("<h2>Settings</h2>")[2].partition("have their defaults")[0]
+    assert "noise:1x8x8" in chosen
+    assert "epochs" in chosen, "three, and not as many as it trains by default"
     assert f"/look?run={identity('train', 'first')}" in text
 
 
@@ -52,6 +56,32 @@ def test_a_ranking_has_every_score_and_a_scatter_for_each(site: Visitor) -> None
     assert text.count('class="one-score"') == 2
     assert text.count('data-value="30.0"') == 1
     assert "mid" in text
+
+
+def test_settings_that_a_person_chose_come_before_the_defaults() -> None:
+    recorded = {**Config().model_dump(mode="json"), "seed": 3, "own": [1, 2]}
+    chosen, rest = shown_runs.settings("train", recorded)
+    assert chosen.rows == (("seed", 3), ("own", "1, 2"))
+    assert ("schedule", "cosine") in rest.rows
+    assert "time_limit" not in dict(rest.rows), "what is not set is left out"
+    assert shown_runs.settings("no verb", {"seed": 0})[0].rows == (("seed", 0),)
+
+
+def test_the_verdict_on_scores_comes_before_the_table_and_its_legend(site: Visitor) -> None:
+    folder = visitor.ranking(site.runs, "judged")
+    result = files.read_as(folder / "result.json", Ranked)
+    assert headline(result) == f"{HOSTILE} first of 3 by snip"
+    facts = {"verdict": "beats counting", "archs": 3, "regret_at_1": 0.5, "regret_at_5": 0.0}
+    found = result.evaluation[""]["snip"].model_copy(update=facts)
+    judged = result.model_copy(update={"evaluation": {"": {"snip": found, "zico": found}}})
+    said = shown_runs.ranking(judged)["said"]
+    places = [said.index(words) for words in ("beats counting (2 of 2", "wins", "<table", "Kendall")]
+    assert places == sorted(places)
+    once = judged.model_copy(update={"config": result.config.model_copy(update={"seeds": 1})})
+    assert headline(once) == f"{HOSTILE} first of 3 by snip; one seed names no winner"
+    tied = judged.model_copy(update={"best": {"snip": (HOSTILE, "mid")}})
+    assert headline(tied) == f"{HOSTILE} first of 3 by snip; 2 cannot be told apart"
+    shutil.rmtree(folder)
 
 
 def test_a_diagnosis_shows_the_source_line_as_it_was(site: Visitor) -> None:
@@ -68,6 +98,15 @@ def test_a_search_shows_its_answer_and_its_front(site: Visitor) -> None:
     assert text.count('class="plot"') == 1
     assert "net-0 recommended" in site.ask("/runs").text
     assert live.snapshot(folder)["sentence"] == "1 training so far"
+    shutil.rmtree(folder)
+
+
+def test_a_pretraining_shows_its_curves_and_reconstructions(site: Visitor) -> None:
+    folder = visitor.pretraining(site.runs, "auto")
+    text = site.ask(f"/runs/{identity('pretrain', 'auto')}").text
+    assert "50.00% probe accuracy, validation loss 1" in text
+    assert text.count('class="plot"') == 2
+    assert 'alt="reconstructions denoise"' in text
     shutil.rmtree(folder)
 
 
@@ -101,7 +140,7 @@ def test_a_run_that_goes_on_is_followed_to_its_end(tmp_path: Path, site: Visitor
     hold(folder)
     address = f"/runs/{identity('train', 'alive')}"
     assert 'data-state="running"' in site.ask(address).text
-    assert "training now" in site.ask("/runs").text
+    assert "under way" in site.ask("/runs").text
     received: list[str] = []
     reader = threading.Thread(target=lambda: received.append(site.ask(f"{address}/events").text))
     reader.start()

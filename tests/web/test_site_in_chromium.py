@@ -35,6 +35,9 @@ PAGES = {
     "training": f"/runs/{identity('train', 'first')}",
     "ranking": f"/runs/{identity('rank', 'three')}",
     "diagnosis": f"/runs/{identity('doctor', 'sick')}",
+    "search": f"/runs/{identity('search', 'shown')}",
+    "pretraining": f"/runs/{identity('pretrain', 'shown')}",
+    "live": f"/runs/{identity('train', 'shown')}",
     "comparison": f"/compare?run={identity('train', 'first')}&run={identity('train', 'second')}",
     "nothing": "/nothing",
 }
@@ -60,7 +63,8 @@ def page(browser: Any, site: Visitor) -> Iterator[Any]:
 
 
 def test_a_number_that_is_changed_is_worked_again(page: Any, site: Visitor) -> None:
-    page.goto(f"{site.door.site}/lessons")
+    page.goto(f"{site.door.site}/lessons?search=quux")
+    page.get_by_text("No lesson has these words").wait_for()
     page.get_by_label("Search").fill("attention cost")
     page.get_by_role("link", name="attention cost").click()
     page.get_by_label("tokens").fill("17")
@@ -283,8 +287,21 @@ def test_other_sites_see_nothing(page: Any, site: Visitor) -> None:
     assert sent in ("refused", "opaque0")
 
 
+@pytest.fixture(scope="module")
+def shown(site: Visitor) -> Iterator[None]:
+    """Runs of which the other tests do not know."""
+    going = visitor.training(site.runs, "shown", None)
+    files.write_json(going / ".holder", {"pid": os.getpid(), "host": socket.gethostname()})
+    folders = [going, visitor.search(site.runs, "shown"), visitor.pretraining(site.runs, "shown")]
+    yield
+    for folder in folders:
+        shutil.rmtree(folder)
+
+
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_fits_its_window_and_axe_finds_nothing_serious(name: str, browser: Any, site: Visitor) -> None:
+def test_a_page_fits_its_window_and_axe_finds_nothing_serious(
+    name: str, browser: Any, site: Visitor, shown: None
+) -> None:
     # axe-core is put into the page by the test; the site's own policy would refuse it.
     context = chromium.patient(browser.new_context(bypass_csp=True))
     page = context.new_page()

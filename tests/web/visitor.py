@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
 from safetensors.torch import save_file
 
 from vitruvius.arch.arch import Arch
@@ -16,6 +17,8 @@ from vitruvius.core.runs import RunFolder
 from vitruvius.doctor.results import Quoted
 from vitruvius.doctor.results import Result as Diagnosis
 from vitruvius.nn import vit
+from vitruvius.pretraining.results import Point, Points, RepeatSummary
+from vitruvius.pretraining.results import Result as Pretrained
 from vitruvius.ranking.evaluation import Evaluation, Interval
 from vitruvius.ranking.results import Candidate, MeanScore
 from vitruvius.ranking.results import Result as Ranked
@@ -166,6 +169,23 @@ def search(runs: Path, name: str) -> Path:
         **names,
     )
     folder.keep(result)
+    return folder.folder
+
+
+def pretraining(runs: Path, name: str) -> Path:
+    """A pretraining of two epochs, with a picture of its reconstructions."""
+    folder = RunFolder(_made(runs / "pretrain" / name), True)
+    files.write_json(folder.path("config.json"), {"data": "noise:1x8x8", "epochs": 2})
+    kind = {"objective": "denoise", "latent": 2, "val_loss": 1.0, "accuracy": 0.5}
+    point = Point(**kind, repeat=0, train_losses=(2.0, 1.0))
+    for number in (0, 1, 2):
+        folder.keep(Points(epoch=number, points=(point,)))
+    ranges = {"val_loss_range": (1.0, 1.0), "accuracy_before": 0.25, "accuracy_range": (0.5, 0.5)}
+    facts = {"features": 64, "variance": 64.0, "loss": "squared error", "probe": "logistic regression"}
+    where = {"data": "noise", "run": str(folder.folder), "seed": 0, "inexact": False}
+    outcomes = (RepeatSummary(**kind, **ranges),)
+    folder.keep(Pretrained(outcomes=outcomes, certificates=(), epochs=2, seconds=1.0, **facts, **where))
+    Image.new("L", (64, 32), 128).save(folder.path("reconstructions-denoise.png"))
     return folder.folder
 
 

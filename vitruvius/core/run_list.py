@@ -125,10 +125,17 @@ def read(folder: Path) -> Run | None:
         data=data if isinstance(data, str) else None,
         best=value,
         measure=measure,
-        seconds=_number((result or {}).get("seconds")),
+        seconds=_seconds(result or {}),
         state="running" if is_running(folder) else "unfinished" if result is None else "finished",
         bytes=size,
     )
+
+
+def _seconds(result: dict[str, Any]) -> float | None:
+    """How long a run took; a search says it beside what else it spent."""
+    spent = result.get("spent")
+    inner = spent.get("seconds") if isinstance(spent, dict) else None
+    return _number(result.get("seconds", inner))
 
 
 def is_running(folder: Path) -> bool:

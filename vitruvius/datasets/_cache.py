@@ -67,6 +67,11 @@ def entry(
     """Return the pixels of these pictures, in their order; decode them first if no entry holds them."""
     folder = cache.folder("pixels")
     path = folder / f"{key(pictures, side, fit)}.pixels"
+    if cache.is_closed():
+        known = _intact(path)
+        if known is None:
+            raise UserError(f"{label}: its decoded pictures are not in {folder}, which is not changed here")
+        return known, mapped(path, known.shape)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with FileLock(path.with_suffix(".lock")):
@@ -122,18 +127,24 @@ def compact(rows_BCHW: NDArray[np.uint8], outcomes: Sequence[Outcome]) -> NDArra
 
 def _read(path: Path) -> Index | None:
     """Return the index of an entry that is complete and undamaged; remove any other."""
+    index = _intact(path)
+    if index is None:
+        for suffix in (".json", ".pixels", ".part"):
+            path.with_suffix(suffix).unlink(missing_ok=True)
+    return index
+
+
+def _intact(path: Path) -> Index | None:
+    """Return the index of an entry that is complete and undamaged, None of any other."""
     try:
         index = files.read_as(path.with_suffix(".json"), Index)
-        if path.stat().st_size == math.prod(index.shape) and _is_intact(path, index):
-            return index
+        is_whole = path.stat().st_size == math.prod(index.shape) and _has_its_checksums(path, index)
     except (OSError, UserError):
-        pass
-    for suffix in (".json", ".pixels", ".part"):
-        path.with_suffix(suffix).unlink(missing_ok=True)
-    return None
+        return None
+    return index if is_whole else None
 
 
-def _is_intact(path: Path, index: Index) -> bool:
+def _has_its_checksums(path: Path, index: Index) -> bool:
     count = len(index.checksums)
     step = max(1, math.ceil(count * CHUNK / VERIFIED))
     with open(path, "rb") as file:

@@ -11,6 +11,7 @@ from urllib.request import Request, urlopen
 
 from filelock import FileLock
 
+from vitruvius.core import cache
 from vitruvius.core.errors import UserError, WorkFailed, reason
 
 CHUNK = 2**18
@@ -24,6 +25,8 @@ def fetch(url: str, target: Path, check: Callable[[Path], object], limit: int) -
 
     The bytes go to `<target>.part`, which a later call continues; a lock file makes other processes wait.
     """
+    if cache.is_closed():
+        raise UserError(f"{target.name} is not on this machine, and nothing is downloaded here")
     part = target.with_name(target.name + ".part")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

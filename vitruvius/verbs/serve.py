@@ -52,8 +52,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         yield records.Note(text=f"port {config.port} is in use: {taken} is taken instead")
     with server.serving(listener, config.host, Path(flags.runs)) as door:
         if not door.is_local:
-            open_to = f"{config.host}:{taken} is reachable from other machines, without encryption"
-            yield records.Note(text=f"{open_to}: whoever knows the token sees your runs", warning=True)
+            yield records.Note(text=door.warning, warning=True)
         yield Address(address=door.address)
         yield records.Note(text="Ctrl-C ends it")
         if config.browser and _has_screen():

@@ -50,11 +50,13 @@ def _trained(result: Trained) -> str:
 
 def _ranked(result: Ranked) -> str:
     asked = [proxy for proxy in result.proxies if proxy not in STRUCTURAL] or result.proxies
-    best = result.best.get(asked[0], ())
-    if not best:
+    first = [row.name for row in result.archs if row.rank.get(asked[0]) == 1]
+    if not first:
         return f"{len(result.archs)} networks"
-    others = f" and {len(best) - 1} more" if len(best) > 1 else ""
-    return f"{best[0]}{others} first of {len(result.archs)} by {asked[0]}"
+    tied = len(result.best.get(asked[0], ()))
+    doubt = f"; {tied} cannot be told apart" if tied > 1 else ""
+    doubt = "; one seed names no winner" if result.config.seeds < 2 else doubt
+    return f"{first[0]} first of {len(result.archs)} by {asked[0]}{doubt}"
 
 
 def _measured(result: Measured) -> str:

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from vitruvius.arch import cost
 from vitruvius.arch.arch import Arch
-from vitruvius.core import files
+from vitruvius.core import cache, files
 from vitruvius.core.config import Strict
 from vitruvius.core.errors import UserError
 from vitruvius.datasets import Dataset, Split
@@ -107,21 +107,27 @@ class Networks:
 
 
 def of_run(folder: Path) -> Viewable:
-    """Load a run with images of its data; with none where the user's code makes them or they are gone."""
-    data = files.read_object(folder / "config.json", follow=False).get("data", "")
-    if ".py:" not in str(data):  # nothing here runs the user's code
+    """Load a run with images of its data; without, and with the reason, where they cannot be read.
+
+    Nothing here runs the user's code, downloads, or decodes a large set of pictures anew.
+    """
+    data = str(files.read_object(folder / "config.json", follow=False).get("data", ""))
+    said = "They come from a Python file of yours, which is not run here."
+    if ".py:" not in data and not data.endswith(".py"):
         try:
-            return trained.of_run(folder)
-        except UserError:
-            pass  # the weights may be readable where the data are not
+            with cache.closed():
+                return trained.of_run(folder)
+        except UserError as error:  # the weights may be readable where the data are not
+            said = f"They could not be read: {error}."
     model = predictor.load(folder)
     arch = model.net.arch
     blank = Split(torch.zeros(1, arch.channels, arch.image, arch.image, dtype=torch.uint8), None)
     means = tuple(model.mean.expand(arch.channels, 1, 1).flatten().tolist())
     stds = tuple(model.std.expand(arch.channels, 1, 1).flatten().tolist())
     empty = Dataset("none", blank, blank, blank, model.classes, means, stds)
-    said = "its images could not be read; draw or upload one."
-    return weights.viewable(model, empty, name=folder.name, text=said)
+    return weights.viewable(
+        model, empty, name=folder.name, text=f"draw or upload a picture: there are no test images. {said}"
+    )
 
 
 def fits_browser(arch: Arch) -> bool:

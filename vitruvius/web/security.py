@@ -69,6 +69,12 @@ class Door:
         """Whether only this machine can reach it."""
         return self.host == "localhost" or _is_loopback(self.host)
 
+    @property
+    def warning(self) -> str:
+        """What whoever opens it to other machines must know."""
+        open_to = f"{self.host}:{self.port} is reachable from other machines, without encryption"
+        return f"{open_to}: whoever knows the token sees your runs"
+
     def knows(self, host_header: str) -> bool:
         """Whether a Host header names this server."""
         name, _, port = host_header.rpartition(":")

@@ -1,11 +1,11 @@
 """What the page of a finished run shows, as blocks: the verdict first, then the picture, then the tables."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from vitruvius.core import files, records
+from vitruvius.core import files, plugins, records
 from vitruvius.core.blocks import Block, Heatmap, Table, Text
 from vitruvius.core.errors import UserError
 from vitruvius.doctor.results import Quoted
@@ -75,9 +75,28 @@ def facts(result: records.Result) -> Table:
     return Table(columns=("result", ""), rows=tuple(rows))
 
 
-def settings(config: Mapping[str, Any]) -> Table:
-    """All settings of a run."""
-    return Table(columns=("setting", ""), rows=tuple((name, cell(value)) for name, value in config.items()))
+def settings(verb: str, config: Mapping[str, Any]) -> tuple[Table, Table]:
+    """The settings of a run that are not the defaults of its verb, and those that are."""
+    defaults = _defaults(verb)
+    given = {name: value for name, value in config.items() if value not in (None, "", [], {})}
+    chosen = [name for name in given if name not in defaults or defaults[name] != given[name]]
+    rest = [name for name in given if name not in chosen]
+    return _settings_table(given, chosen), _settings_table(given, rest)
+
+
+def _settings_table(config: Mapping[str, Any], names: Iterable[str]) -> Table:
+    return Table(columns=("setting", ""), rows=tuple((name, cell(config[name])) for name in names))
+
+
+def _defaults(verb: str) -> dict[str, Any]:
+    """The settings that a verb has when none is given, as JSON has them; none of an unknown verb."""
+    if verb not in plugins.members("verbs"):
+        return {}
+    made = getattr(plugins.module("verbs", verb), "Config", None)
+    fields = made.model_fields.items() if made is not None else ()
+    known = {name: field.get_default(call_default_factory=True) for name, field in fields}
+    found: dict[str, Any] = json.loads(json.dumps(known, default=str))
+    return found
 
 
 def ranking(result: Ranked) -> dict[str, Any]:
@@ -86,18 +105,30 @@ def ranking(result: Ranked) -> dict[str, Any]:
     known = [
         name for name in result.evaluation if any(row.accuracy[name] is not None for row in result.archs)
     ]
-    said: list[Block] = list(remarks(result))
-    for name, evaluation in result.evaluation.items():
-        said += [*verdicts(evaluation), evaluations(result.accuracy_name(name), evaluation)]
+    told, about = list(result.evaluation.items()), list(remarks(result))
+    said: list[Block] = [text for _, evaluation in told for text in verdicts(evaluation)]
+    said += [text for text in about if text.style != "note"]
+    said += [evaluations(result.accuracy_name(name), evaluation) for name, evaluation in told]
+    said += [text for text in about if text.style == "note"]
     return {
         "said": markup.blocks(said),
         "scores": result.proxies,
+        "figure": figure,
         "accuracies": [(name, result.accuracy_name(name)) for name in known],
         "rows": result.archs,
         "scatters": [
             (proxy, markup.plot(ranking_report.scatter(result, column, proxy))) for proxy in result.proxies
         ],
     }
+
+
+def figure(value: float) -> str:
+    """A score as a cell of a table.
+
+    >>> figure(1463946.0), figure(0.123456), figure(2e20)
+    ('1,463,946', '0.1235', '2e+20')
+    """
+    return f"{value:,.0f}" if 1e3 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
 def diagnosis(folder: Path, result: Diagnosis) -> dict[str, Any]:
@@ -110,7 +141,6 @@ def diagnosis(folder: Path, result: Diagnosis) -> dict[str, Any]:
             )
             quoted[one.where] = [(text.lstrip().startswith(">"), text) for text in one.source.splitlines()]
     rest = [
-        result.headline(),
         *result.remarks(),
         *(block for table in result.tables or () for block in table.view()),
     ]

@@ -31,20 +31,20 @@ FORMATS = {
 
 
 def index(site: Site, request: Request) -> Response:
-    """List the lessons by subject; `?search=` keeps those whose name or summary has all the words."""
+    """List the lessons by subject; `?search=` hides those whose name and summary have not all the words."""
     asked = request.query_params.get("search", "")
     words = asked.lower().replace("_", " ").split()
     subjects = {
-        subject: [
-            entry
-            for entry in entries
-            if all(
-                word in f"{entry.name} {entry.summary} {subject}".lower().replace("_", " ") for word in words
-            )
-        ]
+        subject: [(entry, _has(words, f"{entry.name} {entry.summary} {subject}")) for entry in entries]
         for subject, entries in work.listing().subjects.items()
     }
     return markup.page("lessons.html", "Lessons", "lessons", subjects=subjects, asked=asked)
+
+
+def _has(words: list[str], text: str) -> bool:
+    """Whether a text has all the words, as static/site/lessons.js finds them."""
+    plain = text.lower().replace("_", " ")
+    return all(word in plain for word in words)
 
 
 def lesson(site: Site, request: Request) -> Response:

@@ -46,14 +46,15 @@ def run(site: Site, request: Request) -> Response:
     try:
         result = site.library.result(folder)
         content |= _content(folder, result)
-        content["settings"] = markup.blocks([shown_runs.settings(library.config(folder))])
+        content["settings"] = shown_runs.settings(folder.parent.name, library.config(folder))
     except UserError as error:
         content["fault"] = str(error)
     return markup.page(
         "run.html",
         folder.name,
         "runs",
-        **{"settings": "", "live": None, **content},
+        **{"settings": (), "live": None, **content},
+        blocks_of=lambda table: markup.blocks([table]),
         id=request.path_params["id"],
         run=entry,
         headline=site.library.headline(folder),

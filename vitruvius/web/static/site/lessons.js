@@ -25,6 +25,4 @@ function show() {
   history.replaceState(null, "", address);
 }
 
-// The server has left out what does not match: an address with words shows fewer lessons until they are asked for.
-if (!new URL(location.href).searchParams.get("search")) input.addEventListener("input", show);
-else input.addEventListener("change", () => input.form.requestSubmit());
+input.addEventListener("input", show);

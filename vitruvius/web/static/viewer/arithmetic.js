@@ -29,7 +29,7 @@ export function arithmeticPanel(arch, { source, lesson }, { choose, fail }) {
     fields.show(asked.at);
     try {
       const detail = await source.detail(asked.pixels, asked.changes, asked.at);
-      if (asked === shown) showSteps(board, arch, asked.at, detail, { beta: asked.changes.beta, lesson });
+      if (asked === shown) showSteps(board, arch, asked, detail, lesson);
     } catch (error) {
       fail(error.message);
     }
@@ -86,16 +86,18 @@ function chooser(arch, onChoose) {
 }
 
 /** Fill the board with the steps. */
-function showSteps(element, arch, at, detail, { beta, lesson }) {
-  const dot = (key) => key.reduce((sum, value, i) => sum + value * detail.q[i], 0);
-  const products = detail.keys.map(dot);
-  const tokens = products.map((_, token) => token).filter((token) => detail.weights[token] > 0);
-  const best = tokens.sort((a, b) => detail.weights[b] - detail.weights[a]);
-  const board = { arch, at, detail, beta, best, products };
-  if (!best.length) {
+function showSteps(element, arch, { at, changes }, detail, lesson) {
+  const hidden = new Set(changes.hidden.map((patch) => arch.tokens - arch.patches + patch));
+  if (hidden.has(at.token)) {
     element.replaceChildren(h("p", {}, `${tokenName(arch, at.token)} is switched off: it takes no part.`));
     return;
   }
+  const dot = (key) => key.reduce((sum, value, i) => sum + value * detail.q[i], 0);
+  const products = detail.keys.map(dot);
+  const visible = products.map((_, token) => token).filter((token) => !hidden.has(token));
+  // Where one key has all the weight, the products order the others.
+  const best = visible.sort((a, b) => detail.weights[b] - detail.weights[a] || products[b] - products[a]);
+  const board = { arch, at, detail, beta: changes.beta, best, products };
   const steps = [tokenStep, queryStep, keyStep, scoreStep, ...weightSteps(arch.kernel), sumStep, outputStep];
   const items = steps.map((step) => {
     const { title, words, maths, lesson: name } = step(board);

@@ -12,7 +12,7 @@ export const KEYS = 3;
  * @property {{layer: number, head: number, token: number}} at
  * @property {import("./source.js").Detail} detail
  * @property {number} beta
- * @property {number[]} best tokens in the order of their weights
+ * @property {number[]} best the tokens that are not switched off, in the order of their weights
  * @property {number[]} products q.k for every token
  */
 

@@ -80,6 +80,12 @@ export async function mount(element, { source, lesson }) {
   return { remove: () => frame.remove() };
 }
 
+/** The parts of a command, between which a line may break. @param {string} command */
+function options(command) {
+  const parts = command.split(/ (?=--)/);
+  return parts.flatMap((part, index) => [index ? " " : "", h("span", { class: "option" }, part)]);
+}
+
 /** The panels, and what has been chosen in them. */
 class Viewer {
   constructor(frame, about, source, lesson) {
@@ -181,7 +187,7 @@ class Viewer {
           h("strong", {}, about.name),
           about.text ? `: ${about.text}` : "",
           about.command ? " " : "",
-          about.command ? h("code", {}, about.command) : null,
+          about.command ? h("code", {}, ...options(about.command)) : null,
         ),
       ),
     );
