@@ -12,8 +12,8 @@ from vitruvius.core import files, runs
 from vitruvius.core.config import Flags
 from vitruvius.core.errors import UserError, WorkFailed
 from vitruvius.core.records import Record
-from vitruvius.measuring.prices import PriceList
 from vitruvius.core.runs import RunFolder
+from vitruvius.measuring.prices import PriceList
 from vitruvius.searching import trials
 from vitruvius.searching.results import Result, Stage, Trained, front_table, networks_table
 from vitruvius.searching.settings import Config
