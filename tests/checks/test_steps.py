@@ -591,24 +591,22 @@ for epoch in range(8):
 """,
     ("validation_leak", "two splits of one set"): loaders(
         "Rows(list(range(64)))", "Rows(list(range(48, 96)))"
-    )
-    .replace("net(a).argmax(1) == b", "net(a).argmax(1) == b")
-    .replace("for a, b in loader)", "for a, b in loader)  # here"),
+    ).replace("shuffle=False)\n", "shuffle=False)  # here\n"),
     ("validation_augmented", "the augmented set"): loaders(FIRST, "Rows(list(range(64, 96)), 0.3)").replace(
-        "for a, b in loader)", "for a, b in loader)  # here"
+        "shuffle=False)\n", "shuffle=False)  # here\n"
     ),
     ("validation_augmented", "in another order"): loaders(
         FIRST, "Rows(list(range(64, 96)), 0.3)", "True"
-    ).replace("for a, b in loader)", "for a, b in loader)  # here"),
+    ).replace("shuffle=True)\ndef", "shuffle=True)  # here\ndef"),
     ("validation_scaled_otherwise", "another mean"): STEP
     + """
-held, labels = torch.randn(32, 6) * 0.3 + 0.5, torch.randint(0, 3, (32,))
+held, labels = torch.randn(32, 6) * 0.3 + 0.5, torch.randint(0, 3, (32,))  # here
 for epoch in range(4):
     for i in batches():
         step(i)
     net.eval()
     with torch.no_grad():
-        valid = F.cross_entropy(net(held), labels)  # here
+        valid = F.cross_entropy(net(held), labels)
     net.train()
 """,
     ("target_network_trained", "no detach"): DQN.replace("with torch.no_grad()", "if True")
@@ -624,8 +622,8 @@ for epoch in range(4):
         "net.state_dict())", "net.state_dict())  # here"
     ),
     ("target_network_stands", "a function that binds a name"): BYOL.replace(
-        "q.data = 0.9", "q = 0.9"
-    ).replace("self.teacher.parameters()):", "self.teacher.parameters()):  # here"),
+        "q.data = 0.9 * q.data + 0.1 * p.data", "q = 0.9 * q.data + 0.1 * p.data  # here"
+    ),
     ("ema_decay", "a shadow with the decay swapped"): SHADOW.replace(
         "self.decay * self.shadow[name] + (1 - self.decay) * p.detach()",
         "(1 - self.decay) * self.shadow[name] + self.decay * p.detach()  # here",
@@ -669,10 +667,10 @@ for i in [*batches(), *batches()]:
     optimizer.step()
 """,
     ("target_among_features", "a label in the table"): """
-table = torch.cat([torch.randn(96, 5), y[:, None].float()], 1)
+table = torch.cat([torch.randn(96, 5), y[:, None].float()], 1)  # here
 for i in [*batches(), *batches()]:
     optimizer.zero_grad()
-    F.cross_entropy(net(table[i]), y[i]).backward()  # here
+    F.cross_entropy(net(table[i]), y[i]).backward()
     optimizer.step()
 """,
     ("same_random_workers", "one seed for all"): """

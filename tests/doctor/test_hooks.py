@@ -141,7 +141,8 @@ def grown(x: Tensor) -> Tensor:
 
 
 GIVEN: dict[str, Callable[[Tensor], tuple[Any, ...]]] = {
-    **dict.fromkeys(("pow", "__pow__"), lambda x: (x, 0.5)),
+    **dict.fromkeys(("pow", "__pow__", "float_power"), lambda x: (x, 0.5)),
+    **dict.fromkeys(("atan2", "arctan2", "hypot"), lambda x: (x, x)),
     **dict.fromkeys(("div", "divide", "true_divide", "__truediv__"), lambda x: (x, x)),
     **dict.fromkeys(("softmax", "log_softmax"), lambda x: (x, -1)),
     **dict.fromkeys(("masked_fill", "masked_fill_"), lambda x: (x, x > 1, -torch.inf)),
@@ -159,6 +160,15 @@ GIVEN: dict[str, Callable[[Tensor], tuple[Any, ...]]] = {
     "fill_": lambda x: (x, 1.0),
     "copy_": lambda x: (x, x),
 }
+LIMITS = {"threshold": (0.1, 0.0)}
+
+
+def written(x: Tensor) -> Tensor:
+    h = grown(x).sigmoid()
+    h.data[0] = 0.5
+    return h.detach()
+
+
 METHODS = (  # one for each replacement
     *(
         "sqrt",
@@ -212,6 +222,12 @@ USES: dict[str, Callable[[Tensor], Any]] = {
     ],
     "masked attention": lambda x: F.scaled_dot_product_attention(x[None], x[None], x[None], x @ x.mT),
     **{name: (lambda x, name=name: getattr(F, name)(x, 0.5)) for name in hooks.DROPOUTS},  # type: ignore[misc]
+    **{
+        name: (lambda x, name=name: getattr(F, name)(grown(x), *LIMITS.get(name, ()), inplace=True))  # type: ignore[misc]
+        for name in calls.INPLACE_OPTIONS
+    },
+    "written through .data": written,
+    "a leaf in place": lambda x: x.clone().requires_grad_().add_(1),
 }
 
 
@@ -255,7 +271,8 @@ def test_the_uses_reach_every_replacement() -> None:
     watched = {name for owner, name, _ in hooks._replacements() if owner in (F, torch, torch.autograd)}
     assert watched <= {*USES, "scaled_dot_product_attention"}
     alone = [name for name, use in USES.items() if not outcome(use, matrix).startswith("<class")]
-    assert set(alone) <= {"attention", "binary_cross_entropy", "dropout2d", "dropout3d", *watched}, alone
+    refused = {"attention", "binary_cross_entropy", "dropout2d", "dropout3d", "a leaf in place"}
+    assert set(alone) <= {*refused, *watched}, alone
 
 
 TRAINING = """

@@ -47,6 +47,7 @@ from vitruvius.checks._operation_events import (
     NonFinite,
     Prediction,
     Reshaped,
+    SoftmaxTaken,
     Targets,
 )
 from vitruvius.checks._trace import (
@@ -70,6 +71,7 @@ from vitruvius.checks._training_events import (
     OptimiserBuilt,
     OptimiserEvent,
     Restarted,
+    ScalerFailed,
     SchedulerStep,
     StateCarried,
     Step,
@@ -115,7 +117,9 @@ __all__ = [
     "Reshaped",
     "Restarted",
     "SGD",
+    "ScalerFailed",
     "SchedulerStep",
+    "SoftmaxTaken",
     "StateCarried",
     "Step",
     "TargetColumn",

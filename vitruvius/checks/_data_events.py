@@ -18,6 +18,7 @@ class Twin(Event):
     fraction: float | None
     """The part of the way to the trained weights that an update goes: 1 - decay, 1 for a plain copy."""
     follows: int  # updates that were seen
+    loads: int  # times that load_state_dict has made it equal to the trained network
     observed: int  # times between two steps that were looked at
     stands: bool  # it is as it was in the beginning, and the trained network is not
 
@@ -33,15 +34,20 @@ class EvaluationInputs(Event):
     trained: tuple[tuple[float, float], ...]  # the same of training batches
     same: int  # batches that came again, with the same targets and the same inputs
     changed: int  # batches that came again with the same targets and other inputs
+    compared: bool  # its outputs were compared with targets by a loss function
+    own_scale: str = ""
+    """By which statistics of their own all inputs of an evaluation are scaled; empty if by none."""
+    shifted_rows: float = 0.0  # fraction of the rows that hold a piece of a trained row at another place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetColumn(Event):
-    """A column of the input has equalled the targets in all training batches."""
+    """A column of the input has been the targets in all training batches."""
 
     network: int
     column: int
     rows: int
+    equal: bool = True  # otherwise it is the targets times a factor plus a number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,9 +55,10 @@ class LoaderUsed(Event):
     """A DataLoader was iterated over, first at this line."""
 
     loader: int
+    built: str  # the line that built it, empty if it was built before the watching began
     epochs: int
     batches: int  # batches whose times are known
-    late: int  # those of them that took longer than the work on the batch before, and 10 ms
+    late: int  # those of them that took 1.5 times the work on the batch before, and 2 ms
     waited: float  # seconds until it gave a batch (median)
     computed: float  # seconds between two batches (median)
     trained: int  # batches that a network ran on with gradients
@@ -62,6 +69,7 @@ class LoaderUsed(Event):
     sampler: str  # its class
     dataset: str  # its class
     processes: int  # of torch.distributed
+    grouped: bool  # a process group of torch.distributed exists, perhaps of one process only
     generator: str  # the attribute with a random generator that all workers get a copy of
     same_seed: bool  # its worker_init_fn gives all workers one seed
     shuffles: bool

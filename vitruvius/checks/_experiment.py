@@ -18,7 +18,10 @@ class Specimen:
 
     def __init__(self, example: Example) -> None:
         self.example = example
-        self.model = copy.deepcopy(example.model).eval()
+        model: Any = example.model
+        if type(model).__name__ == "DistributedDataParallel":  # its process group may be gone
+            model = model.module
+        self.model: nn.Module = copy.deepcopy(model).eval()
         assert example.x is not None
         self.x = example.x
 

@@ -68,6 +68,16 @@ class Reshaped(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SoftmaxTaken(Event):
+    """A softmax was taken of a tensor that requires a gradient."""
+
+    axis: int
+    shape: tuple[int, ...]
+    module: str  # the innermost module that was running, empty if none was
+    own: bool  # the user's own code called it, not a library
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction(Event):
     """The largest of the scores that a criterion was given was looked for."""
 
@@ -107,10 +117,11 @@ class DropsEverything(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InplaceChange(Event):
-    """A backward pass failed because a tensor that it needs was changed in place."""
+    """A tensor that a backward pass needs was changed in place: it failed, or it took the wrong values."""
 
     operation: str  # the operation that changed it, empty if it was not seen
-    error: str
+    error: str  # what torch said; empty if the change went round autograd, which then noticed nothing
+    maker: str = ""  # the operation whose result was changed so
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

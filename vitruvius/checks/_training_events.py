@@ -35,8 +35,9 @@ class GraphFacts:
     """Numbers without a gradient that are added to the loss: line and value."""
     scalar_leaves: list[int] = field(default_factory=list)
     """Keys of the single numbers with requires_grad that are added to the loss."""
-    query_softmax: tuple[str, str, int] | None = None
-    """A softmax of attention whose axis is not the keys: line, module, and the axis counted from the last."""
+    query_softmax: tuple[str, str, int, bool] | None = None
+    """A softmax of attention whose axis is not the keys: line, module, the axis counted from the last, and
+    whether that are the queries."""
     by_hand: tuple[str, str, tuple[int, ...]] | None = None
     """Attention as two products and a softmax: line, module, shape of its weights, and width of a head."""
 
@@ -52,6 +53,8 @@ class OptimiserEvent(Event):
     decayed: tuple[int, ...]  # keys of the parameters with weight decay
     added_decay: float  # the largest weight decay that is added to gradients with betas: L2 inside Adam
     parameters: tuple[int, ...]  # keys of all its parameters
+    tiny_eps: bool = False  # its eps is zero in float16, the type of its parameters
+    wraps: bool = False  # its step calls that of another optimiser
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +78,7 @@ class Step(OptimiserEvent):
     scaled: float = 1.0  # the factor of a GradScaler that is still in the gradients, if not stepped by it
     never_scaled: int = 0  # backward passes without the factor by which the GradScaler has divided
     shared: int = 0  # gradients that a step of another optimiser has used, unchanged since
+    common: tuple[int, ...] = ()  # keys of the parameters with a gradient that another optimiser holds too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +103,8 @@ class Forward(Event):
     first_input: tuple[float, float, float] | None
     """Mean, standard deviation and largest magnitude of the input of the first layer with weights."""
     frozen_norm: str = ""  # path of the first BatchNorm in training mode whose weights need no gradient
+    frozen_keys: tuple[int, ...] = ()  # keys of its parameters
+    continuous: bool = False  # the rows hold many different fractions, so that they do not recur by chance
     dtypes: tuple[str, str] = ("", "")  # type of the first input and of the first parameter
 
 
@@ -120,6 +126,10 @@ class CriterionDetails:
     log_target: bool
     weights: tuple[float, ...]  # weights of the classes, or of the positive labels; empty if none are given
     counts: tuple[int, ...]  # labels of each class; negative and positive labels for binary_cross_entropy
+    outside: float = 0.0  # fraction of the targets that the activation behind the predictions cannot reach
+    last_axis: bool = False
+    """The classes are on the last of three axes, by the layer that made them, and the second is as long."""
+    target_rows: float | None = None  # how far the rows of floating targets of cross_entropy are from sum 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +143,8 @@ class Criterion(Event):
     classes: int  # size of their second axis; 1 if there is none
     target: tuple[int, ...] | None = None  # shape of the targets; None if they are no tensor
     labels: tuple[float, float, int] | None = None  # smallest and largest label, and how many there are
+    rows: int = 0  # rows of the network's input, 0 if unknown
+    vocabulary: bool = False  # an embedding of the network has as many rows as there are classes
     value: float | None = None  # the loss, if it is one number
     probabilities: bool | None = None  # every row of the predictions is a distribution
     log_probabilities: bool | None = None  # every row of the predictions is the logarithm of a distribution
@@ -196,9 +208,16 @@ class Clip(Event):
     name: str
     optimisers: tuple[int, ...]  # those whose gradients were clipped
     limit: float
-    norm: float | None  # norm before clipping, if looked at
+    norm: float | None  # norm before clipping, or the largest value for clip_grad_value_, if looked at
     scaled: float  # the factor of a GradScaler that is still in the gradients; 1 if there is none
     useless: bool  # no backward pass has run since the last step: nothing to clip, or used already
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalerFailed(Event):
+    """A GradScaler has refused a call."""
+
+    error: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,4 +249,5 @@ class SchedulerStep(Event):
     name: str  # its class
     built: str  # the line that built it
     length: int | None  # how many steps it is made for (total_steps, T_max, total_iters), if it says so
-    initial: float  # the largest learning rate of its optimiser without it
+    initial: float  # the largest learning rate of its optimiser without it, or that a cycle rises to
+    failed: bool = False  # it has refused: it was stepped more often than it is long

@@ -19,13 +19,18 @@ RANGES = {
     "silu": "(-0.3, inf)",
     "softplus": "(0, inf)",
     "elu": "(-1, inf)",
+    "abs": "[0, inf)",
+    "exp": "(0, inf)",
+    "logsigmoid": "(-inf, 0)",
 }
+UNREACHED = 0.1  # fraction of the targets of a regression
 PROVEN = ("relu", "sigmoid", "softmax", "relu6")  # the others may be meant
 
 
 def activation_on_logits(trace: Trace) -> Findings:
     """The operation that made the scores of a criterion, in every batch that was looked at."""
     looked = [event for event in trace.of(Criterion) if event.name in RAW and event.grad and event.details]
+    yield from _unreachable(trace)
     for line in lines(looked):
         here = [(event, event.details) for event in looked if event.where == line]
         operations = {facts.made_by for _, facts in here if facts}
@@ -48,6 +53,30 @@ def activation_on_logits(trace: Trace) -> Findings:
             confidence="exact" if proven else "heuristic",
             explains=("rate_too_low", "vanishing", "dead_relu", "initial_loss", "saturated"),
         )
+
+
+def _unreachable(trace: Trace) -> Findings:
+    """Targets of a regression that the activation behind the predictions cannot reach."""
+    looked = [event for event in trace.of(Criterion) if event.grad and event.details]
+    for line in lines(looked):
+        known = [event.details for event in looked if event.where == line and event.details]
+        share = sum(facts.outside for facts in known) / len(known)
+        if len(known) < 2 or min(facts.outside for facts in known) <= 0 or share < UNREACHED:
+            continue
+        facts = known[0]
+        in_module = named(trace, facts.module)
+        yield Finding(
+            where=line if in_module or not facts.made_at else facts.made_at,
+            also=(line, facts.made_at),
+            module=in_module,
+            evidence=f"the predictions come out of {facts.made_by}, so they lie in "
+            f"{RANGES[facts.made_by]}, and {share:.0%} of the targets do not",
+            why="no weight brings a prediction to such a target; where a ReLU is 0 there is no gradient",
+            fix=f"remove the {facts.made_by} after the last layer, or scale the targets into its range",
+            confidence="exact",
+            explains=("rate_too_low", "dead_relu", "saturated", "vanishing", "rate_too_high"),
+        )
+        return
 
 
 def _is_softmax_twice(event: Criterion) -> bool:

@@ -3,23 +3,28 @@
 from vitruvius.checks import (
     Criterion,
     CriterionFailed,
+    Example,
     Finding,
     Findings,
     Targets,
     Trace,
     exact_error,
+    lines,
     training,
 )
+from vitruvius.checks._causal import leak, looks_back
+from vitruvius.checks._experiment import specimens
 
 SICK = training(
     "x = torch.randn(8, 3)",
     "F.binary_cross_entropy_with_logits(net(x)[:, 0], x.argmax(1).float()).backward()  # here",
 )
 HEALTHY = SICK.replace("x.argmax(1).float()", "(x[:, 0] > 0).float()")
+ROWS = 20  # labels for each class, on average
 
 
 def bad_labels(trace: Trace) -> Findings:
-    """Labels that torch refused, that are no 0 or 1, or that are the inputs two steps later."""
+    """Labels that torch refused, that are no 0 or 1, that begin at 1, or are the inputs two steps later."""
     for failed in trace.of(CriterionFailed)[-1:]:
         yield from _refused(failed)
     for event in trace.of(Criterion):
@@ -33,7 +38,11 @@ def bad_labels(trace: Trace) -> Findings:
                 "labels 0 and 1; for several classes cross_entropy with one score for each class",
             )
             return
+    yield from _never_first(trace)
+    yield from _no_distributions(trace)
     shifts = [event for event in trace.of(Targets) if event.shift is not None]
+    if len(shifts) > 1 and all(event.shift == 0 for event in shifts):
+        yield from _not_shifted(trace, shifts)
     if len(shifts) > 1 and all(event.shift == 2 for event in shifts):
         yield _finding(
             shifts[0].where,
@@ -41,6 +50,66 @@ def bad_labels(trace: Trace) -> Findings:
             "labels were shifted by the data and again by the model: it learns to skip a token",
             "shift once: give labels equal to the inputs to a model that shifts them, or shift them yourself",
         )
+
+
+def _not_shifted(trace: Trace, shifts: list[Targets]) -> Findings:
+    """The targets are the inputs, in a network that sees no later ones: it repeats what it is given."""
+    for specimen in specimens(trace.examples, _is_text):
+        # A network that looks at each token by itself may be meant to name it.
+        if specimen.is_steady() and leak(specimen) is None and looks_back(specimen):
+            yield Finding(
+                where=shifts[0].where,
+                confidence="exact",
+                evidence=f"in all {len(shifts)} batches looked at, the target at each place is the input at "
+                "that place, and the network sees none that come later",
+                why="it learns to copy what it was given instead of what comes next",
+                fix="inputs text[:, :-1] and targets text[:, 1:]",
+            )
+            return
+
+
+def _is_text(example: Example) -> bool:
+    return example.x is not None and example.x.dim() == 2 and not example.x.is_floating_point()
+
+
+def _never_first(trace: Trace) -> Findings:
+    """Labels of rows that begin at 1: the first output has no example."""
+    looked = [event for event in trace.of(Criterion) if event.name in ("cross_entropy", "nll_loss")]
+    looked = [event for event in looked if event.grad and event.labels and event.target == (event.rows,)]
+    for line in lines(looked):
+        here = [event for event in looked if event.where == line]
+        known = [event.labels for event in here if event.labels]
+        classes, count = here[0].classes, sum(number for _, _, number in known)
+        lowest, highest = min(low for low, _, _ in known), max(high for _, high, _ in known)
+        named = any(event.vocabulary for event in here)
+        if lowest == 1 and highest == classes - 1 and count >= ROWS * classes > 2 * ROWS and not named:
+            yield Finding(
+                where=line,
+                confidence="exact",
+                evidence=f"all {count} labels looked at lie between 1 and {classes - 1}: output 0 of "
+                f"{classes} has no example",
+                why="labels that begin at 1 leave the first output empty; where they are cut to fit, the "
+                "last two classes fall together",
+                fix="subtract 1 from the labels",
+            )
+            return
+
+
+def _no_distributions(trace: Trace) -> Findings:
+    """Floating targets of cross_entropy whose rows do not sum to 1: several labels at once."""
+    looked = [event for event in trace.of(Criterion) if event.grad and event.details]
+    for line in lines(looked):
+        found = [event.details for event in looked if event.where == line and event.details]
+        if all(facts.target_rows is not None and facts.target_rows > 0.5 for facts in found):
+            yield Finding(
+                where=line,
+                confidence="exact",
+                evidence="the rows of the floating targets of cross_entropy do not sum to 1, in all "
+                f"{len(found)} batches looked at",
+                why="cross_entropy compares with a distribution over classes that exclude each other",
+                fix="binary_cross_entropy_with_logits for several labels at once",
+            )
+            return
 
 
 def _refused(event: CriterionFailed) -> Findings:

@@ -14,8 +14,8 @@ for step in range(12):
     nn.functional.mse_loss(net(x), x.flip(1)).backward()
     optimizer.step()
     with torch.no_grad():
-        for p, q in zip(net.parameters(), average.parameters()):  # here
-            q.mul_(1 - 0.99).add_(p, alpha=0.99)
+        for p, q in zip(net.parameters(), average.parameters()):
+            q.mul_(1 - 0.99).add_(p, alpha=0.99)  # here
 """
 HEALTHY = SICK.replace("1 - 0.99", "0.9").replace("alpha=0.99", "alpha=0.1")
 LARGE, PLAIN, LEFT, FEWEST = 0.5, 1 - 1e-5, 0.5, 8

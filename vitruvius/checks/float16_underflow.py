@@ -2,7 +2,18 @@
 
 from statistics import median
 
-from vitruvius.checks import Criterion, Finding, Findings, Gradients, Trace, training
+from vitruvius.checks import (
+    Criterion,
+    Finding,
+    Findings,
+    Gradients,
+    OptimiserEvent,
+    Step,
+    Trace,
+    exact_error,
+    lines,
+    training,
+)
 from vitruvius.checks._losses import loss_scale
 
 SICK = training(
@@ -19,7 +30,26 @@ ZEROS = 0.3  # fraction of a weight matrix whose gradient is exactly zero
 
 
 def float16_underflow(trace: Trace) -> Findings:
-    """Weight matrices whose gradient is mostly exact zeros, while float16 is used without a scaled loss."""
+    """Gradients that are mostly zero in float16 without a scaled loss; or an eps that is zero in it."""
+    for built in trace.of(OptimiserEvent):
+        if built.tiny_eps and any(event.optimiser == built.optimiser for event in trace.of(Step)):
+            yield exact_error(
+                where=built.where,
+                also=lines(event for event in trace.of(Step) if event.optimiser == built.optimiser),
+                evidence=f"the parameters of {built.name} are float16, in which its eps is zero",
+                why="its squared gradients round to zero in float16 too: it divides by zero, and weights "
+                "become NaN or infinite",
+                fix="keep the weights in float32 and use torch.autocast with a GradScaler, or bfloat16",
+                explains=(
+                    "non_finite",
+                    "nan_source",
+                    "rate_too_high",
+                    "exploding",
+                    "rate_too_low",
+                    "dead_relu",
+                ),
+            )
+            return
     looked = [event for event in trace.of(Gradients) if event.zeros]
     if not looked or loss_scale(trace) > 1:
         return

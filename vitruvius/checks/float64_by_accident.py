@@ -6,10 +6,12 @@ import torch
 
 from vitruvius.checks import Criterion, CriterionDetails, Finding, Findings, Trace, training
 from vitruvius.checks._cost import LARGEST, milliseconds
+from vitruvius.checks._definitions import inputs_line
 
 SICK = training(
     "x = torch.randn(8, 3)",
-    "F.mse_loss(net(x), x.double().sum(1, keepdim=True)).backward()  # here",
+    "y = x.double().sum(1, keepdim=True)  # here",
+    "F.mse_loss(net(x), y).backward()",
 )
 HEALTHY = SICK.replace("x.double()", "x")
 ROWS = 64  # of the product that is timed
@@ -26,7 +28,8 @@ def float64_by_accident(trace: Trace) -> Findings:
         said = _said(event.details, weights)
         if said:
             yield Finding(
-                where=event.where,
+                where=_made(event, weights) or event.where,
+                also=(event.where,),
                 evidence=said + _timed(trace),
                 why="numpy's numbers are float64, and one such operand makes everything after it float64: "
                 "twice the memory, and slower",
@@ -35,6 +38,13 @@ def float64_by_accident(trace: Trace) -> Findings:
                 confidence="exact",
             )
             return
+
+
+def _made(event: Criterion, weights: set[str]) -> str:
+    """The line that made the float64 numbers: the inputs, or the targets if only they are float64."""
+    facts = event.details
+    only_targets = facts is not None and facts.dtype != "float64" and weights == {"float32"}
+    return inputs_line(event.where, 1 if only_targets else 0)
 
 
 def _said(facts: CriterionDetails, weights: set[str]) -> str:

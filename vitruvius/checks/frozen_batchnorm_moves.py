@@ -1,6 +1,6 @@
 """A frozen BatchNorm goes on moving: its weights are frozen, its running statistics are not."""
 
-from vitruvius.checks import Finding, Findings, Trace, named, training
+from vitruvius.checks import Finding, Findings, Forward, Step, Trace, named, training
 
 LESSON = "normalisation"
 SICK = training(
@@ -15,27 +15,30 @@ HEALTHY = SICK.replace("net.train()", "net[1].eval()")
 
 
 def frozen_batchnorm_moves(trace: Trace) -> Findings:
-    """BatchNorm in training mode whose weights no optimiser moves, in a network that learns elsewhere."""
-    forwards = [event for event in trace.forwards() if event.frozen_norm]
-    held = trace.optimised()
-    for event in forwards[:1] if len(forwards) > 1 else ():
-        own = [
-            (key, parameter)
-            for key, parameter in trace.parameters.items()
-            if parameter.network == event.network and parameter.name.startswith(f"{event.frozen_norm}.")
-        ]
-        learns = any(p.trainable and p.network == event.network for p in trace.parameters.values())
-        # The discriminator of a GAN is frozen for a moment only: it has an optimiser of its own.
-        if not own or not learns or any(key in held and p.changed or p.trainable for key, p in own):
+    """BatchNorm in training mode whose weights no optimiser moves any more, while others learn."""
+    passes = [event for event in trace.forwards() if event.frozen_norm and event.frozen_keys]
+    for norm in dict.fromkeys(event.frozen_keys for event in passes):
+        here = [event for event in passes if event.frozen_keys == norm]
+        first = next((place for place, event in enumerate(trace.events) if event is here[0]), 0)
+        later = trace.events[first:]
+        steps = sum(isinstance(event, Step) for event in later)
+        # The discriminator of a GAN is frozen for a moment only.
+        thawed = any(
+            isinstance(event, Forward) and event.grad and event.batch_norm and event.frozen_keys != norm
+            for event in later
+            if getattr(event, "network", None) == here[0].network
+        )
+        learns = any(known.trainable and known.changed for known in trace.parameters.values())
+        if len(here) < 2 or steps < 2 or thawed or not learns:
             continue
         yield Finding(
-            where=event.where,
-            module=named(trace, event.frozen_norm),
-            evidence=f"{event.frozen_norm} has frozen weights and ran in training mode in {len(forwards)} "
-            "passes",
-            why="its running mean and variance drift towards the new data and each batch changes what "
-            "the frozen "
-            "layers say",
+            where=here[0].where,
+            module=named(trace, here[0].frozen_norm) or here[0].frozen_norm,
+            evidence=f"{here[0].frozen_norm} has frozen weights and ran in training mode in "
+            f"{len(here)} passes",
+            why="its running mean and variance drift towards the new data and each batch changes what the "
+            "frozen layers say",
             fix="call .eval() on the frozen part after every net.train()",
             confidence="exact",
         )
+        return

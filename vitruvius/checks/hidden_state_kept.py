@@ -22,15 +22,16 @@ SICK = HEALTHY.replace(".detach()", "")
 
 
 def hidden_state_kept(trace: Trace) -> Findings:
-    """A loss whose graph goes back into a pass of the same network before the last step."""
+    """A loss whose graph goes back into a pass of the same network before the last backward pass."""
     for event in trace.of(StateCarried)[:1]:
         held = f"the attribute {event.holder}" if event.holder else "an argument of this call"
         yield exact_error(
             where=event.where,
-            evidence=f"{held} is an output of an earlier step, and the loss goes back through it",
+            evidence=f"{held} is an output of an earlier pass, which a backward pass has used already, and "
+            "the loss goes back through it again",
             why="backward() then runs into the graphs of all earlier batches, which are freed or whose "
             "weights "
             "have changed: an error, or ever longer steps",
             fix="state = state.detach() before the next batch (for an LSTM both tensors)",
-            explains=("backward_without_step", "inplace_saved_tensor"),
+            explains=("backward_without_step", "inplace_saved_tensor", "accumulation_scale"),
         )

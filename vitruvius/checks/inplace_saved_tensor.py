@@ -1,6 +1,6 @@
 """A tensor that the backward pass needs was changed in place."""
 
-from vitruvius.checks import Findings, InplaceChange, Trace, exact_error, training
+from vitruvius.checks import Findings, InplaceChange, Trace, exact_error, lines, training
 
 SICK = training(
     "h = net(torch.randn(8, 3)).sigmoid()",
@@ -14,11 +14,23 @@ HEALTHY = SICK.replace("h += 1", "h = h + 1")
 
 
 def inplace_saved_tensor(trace: Trace) -> Findings:
-    """The backward pass that failed, and the change that it complains of."""
+    """The backward pass that failed, and the change that it complains of; or a change that it did not see."""
+    silent = [event for event in trace.of(InplaceChange) if not event.error]
+    for event in silent[:1]:
+        yield exact_error(
+            where=event.where,
+            also=lines(silent),
+            evidence=f"{event.operation} has overwritten the result of {event.maker} through .data, "
+            f"{len(silent)} times in the steps looked at, and the derivative of {event.maker} is "
+            "computed from it",
+            why="autograd does not see a change through .data: the gradient is wrong and nothing complains",
+            fix="write a new tensor: h = torch.where(h < limit, 0, h), or h * (h >= limit)",
+        )
+        return
     for event in trace.of(InplaceChange)[:1]:
         yield exact_error(
             where=event.where,
-            evidence=f"backward() failed: {event.error}",
+            evidence=f"torch has refused it: {event.error}",
             why="the derivative of an earlier operation is computed from its result, which "
             + (f"{event.operation} on this line has overwritten" if event.operation else "was overwritten"),
             fix="write a new tensor: h = h + 1 instead of h += 1, relu(h) instead of relu_(h), clone() "

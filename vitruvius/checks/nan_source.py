@@ -17,7 +17,9 @@ REMEDIES = {
     "div": "divide by x.clamp_min(1e-12), or choose safe operands before the division",
     "softmax": "leave every query at least one key: softmax over nothing but -inf is NaN",
     "mean": "skip batches in which nothing is selected: the mean of no numbers is 0 / 0",
-    "std": "the deviation of one number is 0 / 0: use unbiased=False or more rows",
+    "std": "the deviation of one number is 0 / 0, and its slope at equal numbers is infinite: more rows, or "
+    "(var + 1e-12).sqrt()",
+    "atan2": "its slope at (0, 0) is 0 / 0: add 1e-12 to one of them",
     "exp": "subtract the maximum first (logsumexp), or clamp the exponent",
     "cross_entropy": "skip batches without counted targets, or divide a sum by max(1, count)",
     "nll_loss": "skip batches without counted targets, or divide a sum by max(1, count)",
@@ -29,6 +31,11 @@ SAME = {
     "reciprocal": "div",
     "log2": "log",
     "log10": "log",
+    "log1p": "log",
+    "logit": "log",
+    "var": "std",
+    "hypot": "sqrt",
+    "float_power": "pow",
 }
 
 

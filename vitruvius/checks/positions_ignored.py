@@ -1,12 +1,10 @@
 """A transformer that knows no positions: shuffled patches or tokens give the same output."""
 
-from collections.abc import Iterator
-
-import torch
-from torch import Tensor, nn
+from torch import nn
 
 from vitruvius.checks import Example, Finding, Findings, Trace
-from vitruvius.checks._experiment import moved, specimens
+from vitruvius.checks._experiment import specimens
+from vitruvius.checks._positions import attends, order_kept
 
 LESSON = "positions"
 SICK = """
@@ -33,54 +31,31 @@ HEALTHY = SICK.replace("self.layer(self.embed(text))", "self.layer(self.embed(te
 
 def positions_ignored(trace: Trace) -> Findings:
     """Permute the patches of images, or the tokens of a text: an output that stays knows no positions."""
-    for specimen in specimens(trace.examples, _attends):
-        if not specimen.is_steady():
-            continue
-        before = specimen.output(specimen.x)
-        for shuffled, what in _shuffles(specimen.x):
-            if not moved(before, specimen.output(shuffled)):
-                yield Finding(
-                    where=specimen.example.where,
-                    evidence=f"{type(specimen.model).__name__} gives the same output when the {what} are "
-                    "shuffled",
-                    why="attention and a mean over tokens treat a sequence as a set; order is lost without "
-                    "positions",
-                    fix="add learned or sinusoidal positions to the tokens before the first layer",
-                    confidence="exact",
-                    explains=("shuffled_labels", "rate_too_low"),
-                )
-                break
+    for specimen in specimens(trace.examples, _is_ordered):
+        what = order_kept(specimen) if specimen.is_steady() else ""
+        if what:
+            # Rows of numbers, and tokens that come with a mask, may be sets, whose order means nothing.
+            is_set = specimen.x.is_floating_point() and specimen.x.dim() < 4
+            is_set = is_set or not specimen.example.single_input
+            yield Finding(
+                where=specimen.example.where,
+                evidence=f"{type(specimen.model).__name__} gives the same output when the {what} "
+                "are shuffled",
+                why="attention and a mean over tokens treat a sequence as a set; order is lost without "
+                "positions",
+                fix="add learned or sinusoidal positions to the tokens before the first layer",
+                severity="info" if is_set else "warning",
+                confidence="exact",
+                explains=("shuffled_labels", "rate_too_low"),
+            )
 
 
-def _attends(example: Example) -> bool:
-    """Self-attention inside, and an input with positions: images or a sequence of whole numbers."""
-    names = [type(module).__name__.lower() for module in example.model.modules()]
-    attention = any("attention" in name or "attn" in name or "transformer" in name for name in names)
-    named = any("attn" in path or "att" in path.split(".") for path, _ in example.model.named_modules())
+def _is_ordered(example: Example) -> bool:
+    """Self-attention inside, and an input with positions: images, or a sequence of tokens or numbers."""
     x = example.x
-    embeds = any(isinstance(module, nn.Embedding) for module in example.model.modules())
-    if x is None:
+    if x is None or example.shifted or not attends(example):
         return False
+    embeds = any(isinstance(module, nn.Embedding) for module in example.model.modules())
     tokens = x.dim() == 2 and not x.is_floating_point() and embeds
-    fits = (x.dim() == 4 or tokens) and example.single_input and not example.shifted
-    return (attention or named) and fits
-
-
-def _shuffles(x: Tensor) -> Iterator[tuple[Tensor, str]]:
-    """The input with its tokens, or with its square patches of any size, in another order."""
-    if x.dim() == 2:
-        yield x.flip(1), "tokens"
-        return
-    height, width = x.shape[-2:]
-    for side in range(2, min(height, width) // 2 + 1):
-        if height % side == 0 and width % side == 0:
-            yield _patches_flipped(x, side), f"{side} x {side} patches"
-
-
-def _patches_flipped(x: Tensor, side: int) -> Tensor:
-    """The same patches, last one first."""
-    rows, columns = x.shape[-2] // side, x.shape[-1] // side
-    cut = x.reshape(*x.shape[:-2], rows, side, columns, side).transpose(-3, -2)
-    flat = cut.reshape(*x.shape[:-2], rows * columns, side, side)
-    turned = torch.flip(flat, (-3,)).reshape(*x.shape[:-2], rows, columns, side, side)
-    return turned.transpose(-3, -2).reshape(x.shape)
+    numbers = x.dim() in (2, 3) and x.is_floating_point() and x.shape[1] > 2
+    return tokens or numbers or (x.dim() == 4 and example.single_input)

@@ -29,7 +29,8 @@ def same_random_workers(trace: Trace) -> Findings:
         if event.workers > 1 and (event.generator or event.same_seed):
             held = f"each gets a copy of {event.generator} in the same state"
             yield Finding(
-                where=event.where,
+                where=event.built or event.where,
+                also=(event.where,),
                 confidence="exact",
                 evidence=f"{event.workers} workers: "
                 + (held if event.generator else "worker_init_fn gives all one seed"),

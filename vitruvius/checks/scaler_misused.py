@@ -1,6 +1,6 @@
 """A GradScaler is used by half: its scale stays in the gradients, or is divided out but never was in."""
 
-from vitruvius.checks import Findings, Step, Trace, Waiting, exact_error, lines, training
+from vitruvius.checks import Findings, ScalerFailed, Step, Trace, Waiting, exact_error, lines, training
 
 HEALTHY = training(
     "scaler.scale(net(torch.randn(8, 3)).square().mean()).backward()",
@@ -13,6 +13,15 @@ SMALLEST = 16.0  # a smaller factor may weigh a term
 
 def scaler_misused(trace: Trace) -> Findings:
     """Steps with gradients that are still scaled, and steps of a scaler for losses that it never scaled."""
+    for failed in trace.of(ScalerFailed)[:1]:
+        yield exact_error(
+            where=failed.where,
+            evidence=f"the GradScaler has refused this call: {failed.error}",
+            why="for every step a scaler wants, once and in this order: scale(loss).backward(), perhaps "
+            "unscale_(optimizer), step(optimizer), update()",
+            fix="scaler.update() once after scaler.step(optimizer), unscale_() at most once between",
+        )
+        return
     steps = trace.of(Step)
     scaled = [event for event in steps if event.scaled > 1]
     if scaled:

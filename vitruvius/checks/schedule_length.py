@@ -22,7 +22,15 @@ def schedule_length(trace: Trace) -> Findings:
     for built in dict.fromkeys((event.optimiser, event.built) for event in trace.of(SchedulerStep)):
         moves = [event for event in trace.of(SchedulerStep) if (event.optimiser, event.built) == built]
         steps = [event for event in trace.of(Step) if event.optimiser == built[0]]
-        if len(steps) < FEWEST or moves[0].name in ("SequentialLR", "ChainedScheduler"):
+        if moves[-1].failed:
+            yield _finding(moves, moves[-1].where, _refused(moves, steps))
+            continue
+        if len(steps) < FEWEST:
+            continue
+        if moves[0].name in ("SequentialLR", "ChainedScheduler"):
+            reason = _endless(moves, steps) if trace.ended else ""
+            if reason:
+                yield _finding(moves, moves[0].built or moves[0].where, reason)
             continue
         reason = _too_long(moves, steps) if trace.ended else ""
         line = moves[0].where
@@ -31,17 +39,26 @@ def schedule_length(trace: Trace) -> Findings:
         if not reason and trace.ended:
             reason, line = _endless(moves, steps), moves[0].built or moves[0].where
         if reason:
-            yield Finding(
-                where=line,
-                also=(moves[0].where, moves[0].built),
-                evidence=reason,
-                why="a schedule counts calls of its step(): its length must be in the same unit, batches or "
-                "epochs",
-                fix="call scheduler.step() after every optimizer.step() and give the number of these "
-                "calls, or "
-                "count both in epochs",
-                explains=("scheduler_vanishes", "rate_too_low"),
-            )
+            yield _finding(moves, line, reason)
+
+
+def _finding(moves: list[SchedulerStep], where: str, evidence: str) -> Finding:
+    return Finding(
+        where=where,
+        also=(moves[0].where, moves[0].built),
+        evidence=evidence,
+        why="a schedule counts calls of its step(): its length must be in the same unit, batches or epochs",
+        fix="call scheduler.step() after every optimizer.step() and give the number of these calls, or count "
+        "both in epochs",
+        explains=("scheduler_vanishes", "rate_too_low"),
+    )
+
+
+def _refused(moves: list[SchedulerStep], steps: list[Step]) -> str:
+    return (
+        f"{moves[0].name} is made for {moves[0].length} steps and has refused the next one, after "
+        f"{len(steps)} optimiser steps"
+    )
 
 
 def _too_long(moves: list[SchedulerStep], steps: list[Step]) -> str:

@@ -1,5 +1,7 @@
 """A target network or moving average never moves, although the network that it copies is trained."""
 
+import re
+
 from vitruvius.checks import Finding, Findings, Forward, OptimiserEvent, Trace, Twin
 
 HEALTHY = """
@@ -17,11 +19,12 @@ for step in range(30):
     F.mse_loss(online(x), goal).backward()
     optimizer.step()
     with torch.no_grad():
-        for p, q in zip(online.parameters(), target.parameters()):  # here
-            q.lerp_(p, 0.1)
+        for p, q in zip(online.parameters(), target.parameters()):
+            q.lerp_(p, 0.1)  # here
 """
 SICK = HEALTHY.replace("q.lerp_(p, 0.1)", "q = 0.9 * q + 0.1 * p")
 FEWEST = 20
+AVERAGE = re.compile(r"ema|avg|average|shadow|swa|teacher|target", re.IGNORECASE)
 
 
 def target_network_stands(trace: Trace) -> Findings:
@@ -33,7 +36,7 @@ def target_network_stands(trace: Trace) -> Findings:
         runs = [event for event in trace.of(Forward) if event.network == twin.network]
         often = len({event.step for event in runs}) > trace.steps // 2
         updated = bool(twin.where)
-        if not updated and not (often and _sees_other_inputs(trace, runs)):
+        if not updated and not (often and _sees_other_inputs(trace, runs)) and not _is_average(twin, runs):
             continue
         yield Finding(
             where=twin.where or runs[0].where,
@@ -45,6 +48,11 @@ def target_network_stands(trace: Trace) -> Findings:
             "torch.no_grad(), or load_state_dict every few steps",
         )
         return
+
+
+def _is_average(twin: Twin, runs: list[Forward]) -> bool:
+    """Whether a copy that is only evaluated is called an average."""
+    return bool(runs) and not any(event.grad for event in runs) and bool(AVERAGE.search(twin.name))
 
 
 def _sees_other_inputs(trace: Trace, runs: list[Forward]) -> bool:

@@ -25,9 +25,12 @@ HEALTHY = SICK.replace("    goal = target(x", "    with torch.no_grad(): goal = 
 def target_network_trained(trace: Trace) -> Findings:
     """A copy that follows a trained network and that backward passes or its optimiser reach."""
     for twin in trace.of(Twin):
-        if twin.follows < 2 or not twin.parameters:
+        if (twin.follows < 2 and not twin.loads) or not twin.parameters:
             continue
         events = [event for event in trace.of(OptimiserEvent) if event.optimiser == twin.optimiser]
+        others = [event for event in trace.of(OptimiserEvent) if event.optimiser != twin.optimiser]
+        if any(set(event.parameters) & set(twin.parameters) for event in others):
+            continue  # a copy with an optimiser of its own is meant to learn
         held = len({key for event in events for key in event.parameters} & set(twin.parameters))
         runs = [event.where for event in trace.of(Forward) if event.network == twin.network and event.grad]
         if held or twin.reached:
@@ -37,7 +40,8 @@ def target_network_trained(trace: Trace) -> Findings:
                 also=(twin.where, *dict.fromkeys(runs)),
                 severity="error" if held else "warning",
                 confidence="exact",
-                evidence=f"{twin.name} follows the trained network ({twin.follows} updates seen), and "
+                evidence=f"{twin.name} follows the trained network ({twin.follows or twin.loads} updates "
+                "seen), and "
                 + (f"{held} of its parameters are in the optimiser too" if held else "")
                 + ("" if held else f"backward passes arrive at {twin.reached} of its parameters"),
                 why="a target must stand still while the other network learns towards it; its own gradients "

@@ -1,6 +1,7 @@
 """Validation inputs change by chance: the random augmentation of training is applied to them too."""
 
 from vitruvius.checks import EvaluationInputs, Finding, Findings, LoaderUsed, Trace, training
+from vitruvius.checks._definitions import dataset_line
 
 EVALUATION = """
     with torch.no_grad():
@@ -22,7 +23,8 @@ def validation_augmented(trace: Trace) -> Findings:
         changed, again = loader.changed, loader.changed + loader.same
         only_evaluated = loader.evaluated and not loader.trained
         if only_evaluated and changed >= FEWEST and changed > SHARE * again:
-            yield _finding(loader.where, f"{changed} of {again} rows of {loader.dataset} that came again")
+            where = dataset_line(loader.built) or loader.where
+            yield _finding(where, f"{changed} of {again} rows of {loader.dataset} that came again")
             return
     for line in trace.of(EvaluationInputs):
         if line.changed > 1 and line.changed > SHARE * (line.changed + line.same):

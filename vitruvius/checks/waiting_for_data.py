@@ -24,7 +24,8 @@ def waiting_for_data(trace: Trace) -> Findings:
     for event in trace.of(LoaderUsed):
         if event.trained and event.batches >= FEWEST and event.late > SHARE * event.batches:
             yield Finding(
-                where=event.where,
+                where=event.built or event.where,
+                also=(event.where,),
                 severity="info",
                 confidence="exact",
                 evidence=f"{event.late} of {event.batches} batches took longer than the work on the one "

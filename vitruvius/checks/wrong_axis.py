@@ -5,12 +5,14 @@ from vitruvius.checks import (
     Finding,
     Findings,
     Prediction,
+    SoftmaxTaken,
     Trace,
     exact_error,
     lines,
     named,
     training,
 )
+from vitruvius.checks._mixing import mixed
 
 LESSON = "attention"
 SICK = training(
@@ -28,12 +30,56 @@ def wrong_axis(trace: Trace) -> Findings:
     yield from _attention(trace)
     yield from _criterion(trace)
     yield from _prediction(trace)
+    yield from _over_rows(trace)
+    yield from _of_one(trace)
+
+
+def _over_rows(trace: Trace) -> Findings:
+    """A softmax over the batch inside a network whose rows influence each other."""
+    taken = [event for event in trace.of(SoftmaxTaken) if event.axis == 0 and len(event.shape) > 1]
+    taken = [event for event in taken if event.module and event.shape[0] > 1]
+    rows = (
+        {specimen.example.rows: type(specimen.model).__name__ for specimen, _ in mixed(trace)}
+        if taken
+        else {}
+    )
+    for event in taken:
+        if event.shape[0] in rows:
+            yield exact_error(
+                where=event.where,
+                module=named(trace, event.module),
+                evidence=f"the softmax of {list(event.shape)} runs over axis 0, the rows of the batch, and "
+                f"the output of one row of {rows[event.shape[0]]} changes with the others",
+                why="the weights of a row then do not sum to 1: the rows of a batch compete for them",
+                fix="softmax over the axis that is weighed: dim=-1 or dim=1",
+                explains=("rate_too_low",),
+            )
+            return
+
+
+def _of_one(trace: Trace) -> Findings:
+    """A softmax over an axis of length one: all weights are 1."""
+    taken = [event for event in trace.of(SoftmaxTaken) if event.own and len(event.shape) > 1]
+    for line in lines(taken):
+        here = [event for event in taken if event.where == line]
+        if len(here) > 2 and all(event.shape[event.axis] == 1 < max(event.shape[1:]) for event in here):
+            first = here[0]
+            yield Finding(
+                where=line,
+                module=named(trace, first.module),
+                evidence=f"the softmax of {list(first.shape)} runs over axis {first.axis}, which has length "
+                f"1, in all {len(here)} calls looked at",
+                why="a softmax over one number is 1, whatever the scores are: they are never learnt",
+                fix="softmax over the axis that is weighed (the tokens: dim=1)",
+                confidence="exact",
+            )
+            return
 
 
 def _attention(trace: Trace) -> Findings:
     found = [(event, graph.query_softmax) for event, graph in trace.graphs() if graph.query_softmax]
-    for event, (where, module, axis) in found[:1]:
-        what = "queries" if axis == 1 else "heads or rows of the batch"
+    for event, (where, module, axis, over_queries) in found[:1]:
+        what = "queries" if over_queries else "heads or rows of the batch"
         yield Finding(
             where=where or event.where,
             module=named(trace, module),
@@ -43,8 +89,8 @@ def _attention(trace: Trace) -> Findings:
             "follows over the keys",
             why="the weights of a query then do not sum to 1: how much it gets depends on the other queries",
             fix="softmax(dim=-1): over the keys",
-            severity="error" if axis == 1 else "warning",
-            confidence="exact" if axis == 1 else "heuristic",
+            severity="error" if over_queries else "warning",
+            confidence="exact" if over_queries else "heuristic",
             explains=("rate_too_low",),
         )
 
@@ -52,6 +98,17 @@ def _attention(trace: Trace) -> Findings:
 def _criterion(trace: Trace) -> Findings:
     """Predictions that are distributions along another axis than that of the classes."""
     looked = [event for event in trace.of(Criterion) if event.details and len(event.scores) > 1]
+    ends = [event for event in looked if event.details and event.details.last_axis and event.grad]
+    for event in ends[:1]:
+        yield Finding(
+            where=event.where,
+            evidence=f"the scores {list(event.scores)} come from a linear layer, whose classes are the last "
+            f"axis; {event.name} takes axis 1 for the classes, which happens to be as long",
+            why="the loss compares places instead of classes, and nothing complains",
+            fix=f"{event.name}(scores.transpose(1, 2), target), or flatten rows and places",
+            explains=("rate_too_low",),
+        )
+        return
     for line in lines(looked):
         here = [event for event in looked if event.where == line]
         axes = [_axis(event) for event in here]
@@ -83,8 +140,10 @@ def _axis(event: Criterion) -> int | None:
 def _prediction(trace: Trace) -> Findings:
     """The class is looked for among the rows: argmax(0), or argmax of all scores."""
     losses = [event for event in trace.of(Criterion) if event.name in ("cross_entropy", "nll_loss")]
-    classifying = {event.scores for event in losses if event.target == (event.scores[:1] + event.scores[2:])}
-    found = [event for event in trace.of(Prediction) if event.scores in classifying]
+    classifying = {
+        event.scores[1:] for event in losses if event.target == (event.scores[:1] + event.scores[2:])
+    }
+    found = [event for event in trace.of(Prediction) if event.scores[1:] in classifying]
     for line in lines(found):
         here = [event for event in found if event.where == line]
         event = here[0]

@@ -4,6 +4,7 @@ import copy
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from math import prod
 from typing import Any
 
 import torch
@@ -17,7 +18,7 @@ ZERO_DERIVATIVE = ("Round", "Sign", "Floor", "Ceil", "Trunc", "Heaviside")
 """Operations whose derivative is zero wherever it exists."""
 WEIGHTED = ("Addmm", "Mm", "Bmm", "Convolution", "UnsafeView", "Linear")
 """Operations with weights: an activation before one is hidden, after the last it is the output."""
-FREED = "backward through the graph a second time"
+FREED, SPOILT = "backward through the graph a second time", "modified by an inplace operation"
 BOUNDS = {"TanhBackward0": (-1.0, 1.0), "SigmoidBackward0": (0.0, 1.0)}
 
 
@@ -38,7 +39,8 @@ def read(loss: Tensor, key_of: Callable[[Tensor], int]) -> tuple[GraphFacts, lis
         try:
             _read_node(facts, node, name, hidden)
         except RuntimeError as error:
-            if FREED not in str(error):  # otherwise an earlier backward pass has freed what it saved
+            # An earlier backward pass has freed what it saved, or a change in place has spoilt it.
+            if FREED not in str(error) and SPOILT not in str(error):
                 raise
         hidden = hidden or name.startswith(WEIGHTED)
         queue.extend((following, hidden) for following, _ in node.next_functions)
@@ -76,35 +78,78 @@ def _read_terms(facts: GraphFacts, root: Any, key_of: Callable[[Tensor], int]) -
 
 
 def _read_attention(facts: GraphFacts, node: Any) -> None:
-    """Find a product whose first factor is the softmax of a product, and the axis that is summed to 1.
+    """Find a product with a factor that is the softmax of a product, and the axis that it is summed over."""
+    for operand, axis in ((0, -1), (1, -2)):
+        found = _softmax_behind(node, operand, axis)
+        if found is not None:
+            _judge_attention(facts, node, *found)
+            return
 
-    The axis is counted from the last one: 0 are the keys, over which the product sums, 1 are the queries.
-    """
-    made = _behind_layout(node.next_functions[0][0])
-    if made is None or made.name() != "SoftmaxBackward0":
-        return
-    shape, axis = tuple(made._saved_result.shape), made._saved_dim
-    axis = axis - 2**64 if axis >= 2**63 else axis
-    from_end = (len(shape) - 1 - axis) if axis >= 0 else -axis - 1
-    if len(shape) < 2 or shape[-1] < 2 or not _is_product(made.next_functions[0][0]):
+
+def _judge_attention(facts: GraphFacts, node: Any, made: Any, summed: int) -> None:
+    """Compare the axis of a softmax with the one that the product behind it sums over: the keys."""
+    shape, axis = tuple(made._saved_result.shape), _signed(made._saved_dim) % made._saved_result.dim()
+    if len(shape) < 2 or shape[summed] < 2 or not _is_product(made.next_functions[0][0]):
         return
     origin = origins.of(made)
     module = origin.module() if origin and origin.module else None
     where, name = origin.where if origin else "", type(module).__name__ if module else ""
-    if from_end == 0:
+    if axis == summed:
         if origin is None or not origin.is_users:  # how a library computes attention is its own choice
             return
-        facts.by_hand = facts.by_hand or (where, name, (*shape, node._saved_mat2.shape[-1]))
-    elif shape[-1] == shape[-2]:
-        facts.query_softmax = facts.query_softmax or (where, name, from_end)
+        width = node._saved_mat2.shape[-1] if getattr(node, "_saved_mat2", None) is not None else shape[-1]
+        facts.by_hand = facts.by_hand or (where, name, (*shape, width))
+    elif shape.count(shape[summed]) > 1:  # of tokens to themselves: as many queries as keys
+        over_queries = shape[axis] == shape[summed]
+        facts.query_softmax = facts.query_softmax or (where, name, len(shape) - 1 - axis, over_queries)
 
 
-def _behind_layout(node: Any) -> Any:
-    """The node behind reshapes that keep the order of the axes, and behind dropout."""
-    kept = ("ViewBackward0", "UnsafeViewBackward0", "ReshapeAliasBackward0", "ExpandBackward0")
-    while node is not None and (node.name() in kept or _is_dropout(node)):
-        node = node.next_functions[0][0]
-    return node
+def _softmax_behind(product: Any, operand: int, axis: int) -> tuple[Any, int] | None:
+    """The softmax that made an operand of a product, and which of its axes an axis of the operand is."""
+    node = product.next_functions[operand][0] if len(product.next_functions) > operand else None
+    if node is None:
+        return None
+    place = axis + len(_shape(node))
+    for _ in range(12):
+        if node is None or node.name() == "SoftmaxBackward0":
+            return None if node is None else (node, place)
+        before = _shape(node.next_functions[0][0]) if node.next_functions else ()
+        found = _axis_before(node, place, before)
+        if found is None:
+            return None
+        node, place = node.next_functions[0][0], found
+    return None
+
+
+SAME = ("ExpandBackward0", "CloneBackward0", "ToCopyBackward0", "AliasBackward0")
+VIEWS = ("ViewBackward0", "UnsafeViewBackward0", "ReshapeAliasBackward0")
+
+
+def _axis_before(node: Any, place: int, before: tuple[int, ...]) -> int | None:
+    """Which axis of what a change of layout was given has become one of its result; None if none has."""
+    name, after = node.name(), _shape(node)
+    if name in SAME or _is_dropout(node):
+        return place if len(before) == len(after) else None
+    if name == "PermuteBackward0":
+        return int(_signed(node._saved_dims[place]) % len(before))
+    if name == "TransposeBackward0":
+        one, two = (_signed(dim) % len(after) for dim in (node._saved_dim0, node._saved_dim1))
+        return {one: two, two: one}.get(place, place)
+    if name == "UnsqueezeBackward0":
+        new = _signed(node._saved_dim) % len(after)
+        return None if place == new else place - (place > new)
+    if name in VIEWS or name.startswith("Squeeze"):
+        behind = prod(after[place + 1 :])
+        fits = [
+            at for at, size in enumerate(before) if size == after[place] and prod(before[at + 1 :]) == behind
+        ]
+        return fits[0] if fits else None
+    return None
+
+
+def _signed(number: int) -> int:
+    """Torch saves negative axes as unsigned numbers."""
+    return number - 2**64 if number >= 2**63 else number
 
 
 def _is_dropout(node: Any) -> bool:
@@ -115,11 +160,11 @@ def _is_dropout(node: Any) -> bool:
 def _is_product(node: Any) -> bool:
     """Whether scores are products of queries and keys, perhaps scaled and masked."""
     scaled = ("DivBackward0", "MulBackward0", "MaskedFillBackward0", "AddBackward0", "WhereBackward0")
-    layout = ("ViewBackward0", "UnsafeViewBackward0", "ReshapeAliasBackward0")
-    for _ in range(8):
+    layout = (*VIEWS, "PermuteBackward0", "TransposeBackward0", "UnsqueezeBackward0", "CloneBackward0")
+    for _ in range(12):
         if node is None or node.name() in ("BmmBackward0", "MmBackward0", "BaddbmmBackward0"):
             return node is not None
-        if node.name() not in scaled + layout:
+        if node.name() not in scaled + layout and not node.name().startswith("Squeeze"):
             return False
         node = next((following for following, _ in node.next_functions if following is not None), None)
     return False

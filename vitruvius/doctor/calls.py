@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.optim import Optimizer
 
-from vitruvius.checks import InplaceChange, Mask, NanSource, Prediction, Reshaped
+from vitruvius.checks import InplaceChange, Mask, NanSource, Prediction, Reshaped, SoftmaxTaken
 from vitruvius.doctor import masks, origins, user_code
 from vitruvius.doctor.hazards import Hazard
 from vitruvius.doctor.origins import Origin
@@ -25,15 +25,20 @@ from vitruvius.doctor.watcher import Watcher
 CALLER = 2  # frames between a replacement and who called the original
 HAZARDS = (
     *("sqrt", "rsqrt", "log", "log2", "log10", "pow", "div", "divide", "true_divide", "reciprocal"),
-    *("acos", "asin", "arccos", "arcsin", "exp", "mean", "std"),
+    *("acos", "asin", "arccos", "arcsin", "exp", "mean", "std", "var", "atan2", "arctan2", "logit", "atanh"),
+    *("log1p", "hypot", "float_power"),
 )
 ACTIVATIONS = ("relu", "sigmoid", "tanh", "softmax", "log_softmax")
 SUMS = ("__add__", "__radd__", "__iadd__", "__sub__", "__rsub__", "add", "sub")
 IN_PLACE = (
     *("__iadd__", "__isub__", "__imul__", "__itruediv__", "__setitem__", "add_", "sub_", "mul_", "div_"),
     *("clamp_", "masked_fill_", "relu_", "sigmoid_", "tanh_", "exp_", "zero_", "fill_", "copy_", "sqrt_"),
+    *("clamp_min_", "clamp_max_", "index_add_", "index_fill_", "index_copy_", "scatter_", "scatter_add_"),
+    *("masked_scatter_", "pow_", "neg_", "abs_", "round_", "normal_", "uniform_", "bernoulli_", "addcmul_"),
 )
-FUNCTIONS = (*HAZARDS, *ACTIVATIONS, "stack", "where", "masked_fill", "reshape", "max", "relu_")
+INPLACE_OPTIONS = ("leaky_relu", "elu", "silu", "hardtanh", "relu6", "selu", "celu", "threshold", "mish")
+"""Functions of torch.nn.functional that write into their input if told so."""
+FUNCTIONS = (*HAZARDS, *ACTIVATIONS, "add", "sub", "stack", "where", "masked_fill", "reshape", "max", "relu_")
 OPTIM = sys.modules[Optimizer.__module__].__file__ or ""
 FOLDER = OPTIM.rpartition("optimizer.py")[0]
 
@@ -45,6 +50,7 @@ def replacements() -> list[tuple[Any, str, Any]]:
         (owner, name, _hazard) for owner in (torch, method) for name in HAZARDS if hasattr(owner, name)
     ]
     found += [(method, name, _hazard) for name in ("__truediv__", "__pow__")]
+    found += [(torch, name, _sum) for name in ("add", "sub")]
     found += [(owner, name, _activation) for owner in (torch, method) for name in ACTIVATIONS]
     found += [(method, name, _sum) for name in SUMS if name != "__iadd__"]
     found += [(method, name, _in_place) for name in IN_PLACE]
@@ -52,6 +58,7 @@ def replacements() -> list[tuple[Any, str, Any]]:
     found += [(method, name, _reshaped) for name in ("view", "reshape")]
     found += [(owner, "max", _largest) for owner in (torch, method)]
     found += [(torch, "stack", _stacked), (torch, "where", _chosen), (torch, "reshape", _reshaped)]
+    found += [(functional, name, _may_write) for name in INPLACE_OPTIONS]
     found += [(torch, "relu_", _in_place), (functional, "multi_head_attention_forward", _multihead)]
     return found
 
@@ -106,7 +113,18 @@ def _activation(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> A
             tell(watcher, (NanSource,), _note_hazard, watcher, name, args, value, frame)
         if watcher.sampling:
             tell(watcher, (NanSource,), mark, watcher, name, value, frame)
+            tell(watcher, (InplaceChange,), watcher.hold_result, value)
+            if name.endswith("softmax"):
+                tell(watcher, (SoftmaxTaken,), _note_softmax, watcher, value, frame, *args[1:], **kwargs)
     return value
+
+
+def _note_softmax(watcher: Watcher, value: Tensor, frame: FrameType, *args: Any, **kwargs: Any) -> None:
+    axis = kwargs.get("dim", args[0] if args else None)
+    if isinstance(axis, int) and value.dim():
+        facts: dict[str, Any] = {"axis": axis % value.dim(), "shape": tuple(value.shape)}
+        place: dict[str, Any] = {"module": watcher.path_of(running(watcher)), "own": user_code.is_own(frame)}
+        watcher.note(SoftmaxTaken(**watcher.now(line(frame)), **facts, **place))
 
 
 def mark(watcher: Watcher, operation: str, value: Any, frame: FrameType) -> None:
@@ -155,10 +173,27 @@ def _stacked(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _in_place(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
-    value = original(*args, **kwargs)
     changed = args[0]
-    # Without a graph (in optimisers, in updates by hand) nothing that is needed later is changed.
-    if torch.is_grad_enabled() and isinstance(changed, Tensor) and changed.requires_grad:
+    try:
+        value = original(*args, **kwargs)
+    except RuntimeError as error:
+        tell(
+            watcher, (InplaceChange,), _note_refused, watcher, original.__name__, error, sys._getframe(CALLER)
+        )
+        raise
+    if not isinstance(changed, Tensor):
+        return value
+    if watcher.results and not changed.requires_grad:
+        tell(
+            watcher,
+            (InplaceChange,),
+            _note_silent,
+            watcher,
+            original.__name__,
+            changed,
+            sys._getframe(CALLER),
+        )
+    if changed.requires_grad:
         name, frame = original.__name__, sys._getframe(CALLER)
         tell(watcher, (InplaceChange,), _note_change, watcher, name, changed, frame)
         if name == "__iadd__" and watcher.sampling and not changed.dim():
@@ -166,9 +201,45 @@ def _in_place(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any
     return value
 
 
+def _may_write(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
+    value = original(*args, **kwargs)
+    if kwargs.get("inplace") is True or any(given is True for given in args[1:]):
+        changed = args[0] if args else kwargs.get("input")
+        if isinstance(changed, Tensor) and changed.requires_grad:
+            name, frame = original.__name__, sys._getframe(CALLER)
+            tell(watcher, (InplaceChange,), _note_change, watcher, name, changed, frame)
+    return value
+
+
+def _note_refused(watcher: Watcher, name: str, error: Exception, frame: FrameType) -> None:
+    """Note a change in place that torch has refused: of a leaf, or of a view of one."""
+    text = str(error).partition("\n")[0]
+    if "leaf" in text and "in-place" in text.replace("inplace", "in-place"):
+        watcher.note(InplaceChange(**watcher.now(line(frame)), operation=name, error=text))
+
+
 def _note_change(watcher: Watcher, name: str, changed: Tensor, frame: FrameType) -> None:
-    if not changed.is_leaf:
+    try:
+        is_leaf = changed.is_leaf
+    except RuntimeError:  # a view made without gradients, as that of the padding of an embedding
+        return
+    # Leaves are weights, which optimisers and updates by hand change without a graph.
+    if not is_leaf:
         watcher.changes.append((line(frame), name, tuple(changed.shape), changed._version))
+
+
+def _note_silent(watcher: Watcher, name: str, changed: Tensor, frame: FrameType) -> None:
+    """Note a change, through .data or detach(), of a result that its own derivative is computed from."""
+    if changed.layout is not torch.strided or changed.is_meta or type(changed) is not Tensor:
+        return
+    held = watcher.results.get(changed.data_ptr())
+    result = held[0]() if held is not None else None
+    if held is None or result is None or result.grad_fn is None or changed.numel() == 0:
+        return
+    watcher.changes.append((line(frame), name, tuple(result.shape), result._version))
+    if result._version == held[1]:  # detach() would have counted it, and backward() will complain
+        operation = result.grad_fn.name().removesuffix("Backward0").lower()
+        watcher.note(InplaceChange(**watcher.now(line(frame)), operation=name, error="", maker=operation))
 
 
 def _filled(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
@@ -250,7 +321,8 @@ def _reshaped(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any
 
 def _note_reshape(watcher: Watcher, before: Any, after: Any, frame: FrameType) -> None:
     both = isinstance(before, Tensor) and isinstance(after, Tensor) and before.is_floating_point()
-    if not both or before.dim() < 2 or not (before.requires_grad or watcher.stack or watcher.optimisers):
+    used = before.requires_grad or watcher.stack or watcher.optimisers if both else False
+    if not both or before.dim() < 2 or not (used or before.dim() > 2):  # a matrix may be made of a flat row
         return
     lost = lost_axis(tuple(before.shape), tuple(after.shape))
     if lost is None or not user_code.is_users(frame.f_code.co_filename):
@@ -280,7 +352,10 @@ def note_prediction(watcher: Watcher, input: Any, dim: Any = None, *args: Any, *
     """Note along which axis the largest score of a network is looked for."""
     if isinstance(dim, Tensor) or not isinstance(input, Tensor) or not input.is_floating_point():
         return
-    if input.dim() >= 2 and min(input.shape[:2]) > 1 and input.shape == watcher.scores:
+    rows = len(watcher.last.x) if watcher.last.x is not None and watcher.last.x.dim() else 0
+    # An evaluation has other batches than the loss that was seen last.
+    fits = input.shape == watcher.scores or (len(input) == rows and input.shape[1:] == watcher.scores[1:])
+    if input.dim() >= 2 and min(input.shape[:2]) > 1 and fits:
         axis = None if dim is None else int(dim) % input.dim()
         watcher.note(Prediction(**watcher.now(), axis=axis, scores=tuple(input.shape)))
 

@@ -1,11 +1,13 @@
 """Clipped and scaled gradients: clip_grad_norm_, clip_grad_value_ and torch.amp.GradScaler."""
 
+import weakref
 from typing import Any
 
 from torch import Tensor, nn
 from torch.amp import grad_scaler
+from torch.nn.utils import clip_grad
 
-from vitruvius.checks import Clip, Step
+from vitruvius.checks import Clip, ScalerFailed, Step
 from vitruvius.doctor.telling import tell
 from vitruvius.doctor.watcher import Watcher
 
@@ -14,7 +16,8 @@ def replacements() -> list[tuple[Any, str, Any]]:
     """What is replaced while a block is watched."""
     scaler = grad_scaler.GradScaler
     methods = (("scale", _scale), ("unscale_", _unscale), ("step", _scaler_step))
-    functions = [(nn.utils, name, _clip) for name in ("clip_grad_norm_", "clip_grad_value_")]
+    names = ("clip_grad_norm_", "clip_grad_value_")
+    functions = [(owner, name, _clip) for owner in (nn.utils, clip_grad) for name in names]
     return [*functions, *[(scaler, name, call) for name, call in methods]]
 
 
@@ -27,11 +30,31 @@ def _clip(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
             args = (parameters, *args[1:])
         else:
             kwargs["parameters"] = parameters
+    largest = tell(watcher, (Clip,), _largest, watcher, parameters) if "value" in original.__name__ else None
     value = original(*args, **kwargs)
     limit = next((given[name] for name in ("limit", "max_norm", "clip_value") if name in given), None)
     if parameters is not None and limit is not None:
-        tell(watcher, (Clip,), _note_clip, watcher, original.__name__, parameters, limit, value)
+        tell(
+            watcher,
+            (Clip,),
+            _note_clip,
+            watcher,
+            original.__name__,
+            parameters,
+            limit,
+            value if largest is None else largest,
+        )
     return value
+
+
+def _largest(watcher: Watcher, parameters: Any) -> Any:
+    """The largest magnitude among the gradients, before their values are clipped."""
+    if not watcher.sampling:
+        return None
+    with watcher.looking():
+        held = [parameters] if isinstance(parameters, Tensor) else parameters
+        found = [p.grad.abs().max() for p in held if p.grad is not None and p.grad.numel()]
+        return max(found, default=None)
 
 
 def _note_clip(watcher: Watcher, name: str, parameters: Any, limit: Any, norm: Any) -> None:
@@ -55,12 +78,13 @@ def _note_clip(watcher: Watcher, name: str, parameters: Any, limit: Any, norm: A
 
 def _scale(watcher: Watcher, original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
     value = original(self, *args, **kwargs)
-    tell(watcher, (Step, Clip), _note_scale, watcher, self)
+    tell(watcher, (Step, Clip), _note_scale, watcher, self, value)
     return value
 
 
-def _note_scale(watcher: Watcher, scaler: Any) -> None:
+def _note_scale(watcher: Watcher, scaler: Any, value: Any) -> None:
     watcher.scaling.factor = _factor(scaler)
+    watcher.scaling.output = weakref.ref(value) if isinstance(value, Tensor) else None
 
 
 def _factor(scaler: Any) -> float:
@@ -70,7 +94,11 @@ def _factor(scaler: Any) -> float:
 
 
 def _unscale(watcher: Watcher, original: Any, self: Any, optimiser: Any, *args: Any, **kwargs: Any) -> Any:
-    value = original(self, optimiser, *args, **kwargs)
+    try:
+        value = original(self, optimiser, *args, **kwargs)
+    except RuntimeError as error:
+        tell(watcher, (ScalerFailed,), _note_failure, watcher, error)
+        raise
     tell(watcher, (Step, Clip), _note_unscale, watcher, self, optimiser)
     return value
 
@@ -85,5 +113,14 @@ def _scaler_step(watcher: Watcher, original: Any, self: Any, *args: Any, **kwarg
     watcher.scaling.stepping = tell(watcher, (Step,), _factor, self) or 0.0
     try:
         return original(self, *args, **kwargs)
+    except (RuntimeError, AssertionError) as error:
+        tell(watcher, (ScalerFailed,), _note_failure, watcher, error)
+        raise
     finally:
         watcher.scaling.stepping = 0.0
+
+
+def _note_failure(watcher: Watcher, error: Exception) -> None:
+    text = str(error).partition("\n")[0]
+    if "update()" in text or "unscale_" in text or "inf checks" in text or "scale" in text:
+        watcher.note(ScalerFailed(**watcher.now(), error=text))

@@ -1,5 +1,6 @@
 """What a loss function was given: who made the predictions, and along which axis they are distributions."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +20,36 @@ MADE_BY = {
     "SiluBackward0": "silu",
     "SoftplusBackward0": "softplus",
     "EluBackward0": "elu",
+    "ClampMinBackward0": "relu",
+    "AbsBackward0": "abs",
+    "LogSigmoidBackward0": "logsigmoid",
+    "HardsigmoidBackward0": "sigmoid",
+    "ExpBackward0": "exp",
 }
+REACH = {
+    "relu": (0.0, math.inf),
+    "abs": (0.0, math.inf),
+    "exp": (0.0, math.inf),
+    "softplus": (0.0, math.inf),
+    "sigmoid": (0.0, 1.0),
+    "softmax": (0.0, 1.0),
+    "tanh": (-1.0, 1.0),
+    "relu6": (0.0, 6.0),
+    "logsigmoid": (-math.inf, 0.0),
+}
+"""What an activation can return."""
+FINAL = ("LogSoftmaxBackward0", "SoftmaxBackward0", "SigmoidBackward0", "LogSigmoidBackward0")
+"""Activations that make probabilities of scores: who made the scores counts."""
+REGRESSION = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+LINEAR = ("AddmmBackward0", "MmBackward0", "BmmBackward0", "LinearBackward0", "BaddbmmBackward0")
+STRAIGHT = (
+    "ViewBackward0",
+    "UnsafeViewBackward0",
+    "ReshapeAliasBackward0",
+    "AddBackward0",
+    "MulBackward0",
+    "DivBackward0",
+)
 MOST_CLASSES = 10_000
 LARGEST = 4_000_000  # numbers that are looked at
 
@@ -30,7 +60,10 @@ def details(
     """The facts of one call."""
     node = origins.behind_reshapes(scores.grad_fn)
     origin = origins.of(node)
-    made_by = origin.operation if origin else MADE_BY.get(node.name() if node is not None else "", "")
+    before = origins.of(origins.behind_reshapes(_first(node)))
+    if node is not None and node.name() in FINAL and before is not None and before.operation == "dropout":
+        origin = before
+    made_by = origin.operation if origin else _operation(node)
     module = origin.module() if origin and origin.module else None
     values, y = scores.detach(), target.detach() if isinstance(target, Tensor) else None
     looked = name in ("cross_entropy", "nll_loss", "kl_div") and values.is_floating_point()
@@ -54,7 +87,52 @@ def details(
         if weighs and weight is not None
         else (),
         counts=_counts(name, y, scores) if weighs else (),
+        outside=_outside(made_by, y) if name in REGRESSION else 0.0,
+        last_axis=name in ("cross_entropy", "nll_loss") and _ends_in_classes(scores),
+        target_rows=_row_error(y, values) if name == "cross_entropy" else None,
     )
+
+
+def _operation(node: Any) -> str:
+    """The activation that made a tensor, by its node of the graph; empty if it is none."""
+    name = node.name() if node is not None else ""
+    if name.startswith("ClampBackward") and getattr(node, "_saved_min", None) == 0:
+        return "relu" if getattr(node, "_saved_max", None) is None else ""
+    return MADE_BY.get(name, "")
+
+
+def _first(node: Any) -> Any:
+    return node.next_functions[0][0] if node is not None and node.next_functions else None
+
+
+def _outside(made_by: str, target: Tensor | None) -> float:
+    """The fraction of the targets that an activation cannot reach."""
+    if made_by not in REACH or target is None or not target.numel() or target.is_complex():
+        return 0.0
+    low, high = REACH[made_by]
+    slack = 1e-3 * float(target.double().std(correction=0)) + 1e-6
+    return float(((target < low - slack) | (target > high + slack)).double().mean())
+
+
+def _ends_in_classes(scores: Tensor) -> bool:
+    """Whether scores (N, C, C) come straight from a linear layer, whose outputs are the last axis."""
+    if scores.dim() != 3 or scores.shape[1] != scores.shape[2] or scores.shape[1] < 2:
+        return False
+    node: Any = scores.grad_fn
+    for _ in range(6):
+        if node is None or node.name() in LINEAR:
+            return node is not None
+        if node.name() not in STRAIGHT:
+            return False
+        node = node.next_functions[0][0]
+    return False
+
+
+def _row_error(target: Tensor | None, scores: Tensor) -> float | None:
+    """How far the rows of floating targets are from distributions; None if targets are numbers of classes."""
+    if target is None or not target.is_floating_point() or target.shape != scores.shape or target.dim() < 2:
+        return None
+    return float((target.float().sum(1) - 1).abs().max()) if target.numel() else None
 
 
 def _is_for_classes(name: str, weight: Tensor) -> bool:

@@ -9,6 +9,7 @@ import weakref
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import torch
@@ -20,7 +21,7 @@ from vitruvius.doctor.source_lines import line_that_keeps
 
 ROOT, PASS = "vitruvius_root", "vitruvius_pass"
 FEWEST, REMEMBERED = 3, 8  # graphs of earlier steps that are held at once; how many are looked after
-LARGEST = 20_000  # nodes
+LARGEST, NEAR = 20_000, 8  # nodes; those of a state that are looked at
 AGAIN = "backward through the graph a second time"
 IN_PLACE = "modified by an inplace operation"
 
@@ -44,7 +45,8 @@ class KeptGraphs:
     counts: dict[tuple[str, int, bool], int] = field(default_factory=dict)
     held: dict[tuple[str, int, bool], tuple[int, str]] = field(default_factory=dict)
     reported: set[str] = field(default_factory=set)
-    carried: tuple[Any, dict[str, Any]] | None = None  # a node of an earlier step, and the facts
+    carried: tuple[Any, dict[str, Any]] | None = None  # a node of an earlier pass, and the facts
+    inside: dict[str, Any] | None = None  # the facts of a pass that goes on into an earlier one
     seen_carried: int = 0
 
     def before_backward(self, loss: Tensor, where: str, step: int, backwards: int) -> GraphsKept | None:
@@ -63,12 +65,20 @@ class KeptGraphs:
         kept = _holder_line(alive[:-1], ROOT, where)
         return GraphsKept(step=step, where=where, graphs=len(alive), holder=kept, evaluation=False)
 
-    def network_ran(self, key: tuple[str, int, bool], args: Any, output: Any, step: int, back: int) -> None:
+    def network_ran(
+        self, key: tuple[str, int, bool], model: nn.Module, args: Any, output: Any, step: int, back: int
+    ) -> None:
         """Look after the graph of a network's output, and recognise its state of an earlier step."""
         found = [t for t in _tensors(output) if t.grad_fn is not None][:4]
+        found += [
+            tensor
+            for _, _, value in _states(model)
+            for tensor in _tensors(value)
+            if tensor.grad_fn is not None
+        ][:4]
         if not found:
             return
-        self._recognise(key, args, step)
+        self._recognise(key, args, back)
         token = Token(key, step, back)
         for tensor in found:
             assert tensor.grad_fn is not None
@@ -81,27 +91,44 @@ class KeptGraphs:
             if len(alive) > FEWEST and len({one.backwards for one in alive}) == 1:
                 self.held[key] = (len(alive), _holder_line(alive[:-1], PASS, key[0]))
 
-    def _recognise(self, key: tuple[str, int, bool], args: Any, step: int) -> None:
+    def _recognise(self, key: tuple[str, int, bool], args: Any, back: int) -> None:
         for tensor in _tensors(args):
-            token = None if tensor.grad_fn is None else _notes(tensor.grad_fn).get(PASS)
-            if token is not None and token.key[1] == key[1] and token.step < step and self.carried is None:
-                self.carried = (tensor.grad_fn, {"where": key[0], "network": key[1], "holder": ""})
+            for node in islice(nodes_below(tensor), NEAR):
+                token = _notes(node).get(PASS)
+                if token is None or token.key[1] != key[1]:
+                    continue
+                if token.backwards < back and self.carried is None:
+                    self.carried = (node, {"where": key[0], "network": key[1], "holder": ""})
 
     def used_by(self, nodes: Any) -> None:
         """Remember the passes whose graphs a backward pass goes through."""
+        newest: dict[int, tuple[Any, Token]] = {}
+        older: list[tuple[Any, Token]] = []
         for node in nodes:
             token = _notes(node).get(PASS)
-            if token is not None:
-                self.used.add(token.key)
+            if token is None:
+                continue
+            self.used.add(token.key)
+            first = newest.setdefault(token.key[1], (node, token))
+            if token.backwards < first[1].backwards:
+                older.append((node, token))
+        for node, token in older[:1]:
+            later, last = newest[token.key[1]]
+            if self.inside is None and any(below is node for below in _below([later])):
+                self.inside = {"where": last.key[0], "network": last.key[1], "holder": ""}
 
-    def reaches_back(self, loss: Tensor, step: int) -> StateCarried | None:
-        """Tell if the graph of a loss goes on into a pass of an earlier step."""
-        carried, self.carried = self.carried, None
-        if carried is None or self.seen_carried >= FEWEST:
+    def reaches_back(self, loss: Tensor, step: int, model: nn.Module | None) -> StateCarried | None:
+        """Tell if the graph of a loss goes on into a pass before the last backward pass."""
+        (carried, inside), self.carried, self.inside = (self.carried, self.inside), None, None
+        if (carried is None and inside is None) or self.seen_carried >= FEWEST:
             return None
         self.seen_carried += 1
-        is_reached = any(node is carried[0] for node in nodes_below(loss))
-        return StateCarried(step=step, **carried[1]) if is_reached else None
+        if carried is not None and any(node is carried[0] for node in nodes_below(loss)):
+            return StateCarried(step=step, **carried[1])
+        if inside is None:
+            return None
+        line, name = _held_state(model)
+        return StateCarried(step=step, **{**inside, "where": line or inside["where"], "holder": name})
 
     def backward_failed(
         self, error: Exception, model: nn.Module | None, network: int
@@ -109,24 +136,38 @@ class KeptGraphs:
         """After a failed backward pass: the network that holds a state with a graph, and its attribute."""
         if AGAIN not in str(error) and IN_PLACE not in str(error):
             return None
-        for _, module in model.named_modules() if model is not None else ():
-            for name, value in vars(module).items():
-                if not name.startswith("_") and any(t.grad_fn is not None for t in _tensors(value)):
-                    code = getattr(type(module).forward, "__code__", None)
-                    line = line_that_keeps(code.co_filename, name, code.co_firstlineno) if code else ""
-                    line = line or _assignment(code, name)
-                    return {"where": line or user_code.where(), "network": network, "holder": name}
-        return None
+        line, name = _held_state(model)
+        if not name:
+            return None
+        return {"where": line or user_code.where(), "network": network, "holder": name}
 
     def at_the_end(self, step: int) -> Iterator[GraphsKept]:
         """Passes with gradients whose graphs no backward pass has used, in training or not."""
         for key, count in self.counts.items():
-            if key in self.used or count <= FEWEST:
+            if key in self.used or count < FEWEST:
                 continue
             graphs, line = self.held.get(key, (0, ""))
             if graphs or not key[2]:
                 facts: dict[str, Any] = {"graphs": graphs, "passes": count, "holder": line, "network": key[1]}
                 yield GraphsKept(step=step, where=key[0], evaluation=True, **facts)
+
+
+def _held_state(model: nn.Module | None) -> tuple[str, str]:
+    """The line and the attribute of a network that hold a tensor with its graph."""
+    for module, name, _ in _states(model):
+        code = getattr(type(module).forward, "__code__", None)
+        line = line_that_keeps(code.co_filename, name, code.co_firstlineno) if code else ""
+        return line or _assignment(code, name), name
+    return "", ""
+
+
+def _states(model: nn.Module | None) -> Iterator[tuple[nn.Module, str, Any]]:
+    """The attributes of a network's modules that hold tensors with a graph."""
+    for module in model.modules() if model is not None else ():
+        for name, value in vars(module).items():
+            known = not name.startswith("_") and isinstance(value, Tensor | list | tuple | dict)
+            if known and any(t.grad_fn is not None for t in _tensors(value)):
+                yield module, name, value
 
 
 def _notes(node: Any) -> dict[str, Any]:
@@ -137,8 +178,12 @@ def _notes(node: Any) -> dict[str, Any]:
 
 def nodes_below(loss: Tensor) -> Iterator[Any]:
     """The nodes of the graph of a loss, as many as are looked at."""
+    yield from _below([loss.grad_fn])
+
+
+def _below(roots: list[Any]) -> Iterator[Any]:
     seen: set[Any] = set()
-    queue = deque([loss.grad_fn])
+    queue = deque(roots)
     while queue and len(seen) < LARGEST:
         node = queue.popleft()
         if node is not None and node not in seen:

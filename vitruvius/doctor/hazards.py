@@ -109,6 +109,12 @@ def _singular(hazard: Hazard) -> Source | None:
         points = first == 0 if second != 0 else None
     elif operation in ("acos", "asin", "arccos", "arcsin") and isinstance(first, Tensor):
         points = first.abs() == 1
+    elif operation in ("std", "hypot"):
+        points = hazard.value == 0
+    elif operation in ("atan2", "arctan2") and isinstance(first, Tensor) and isinstance(second, Tensor):
+        points = (first == 0) & (second == 0)
+    elif operation == "log1p" and isinstance(first, Tensor):
+        points = first == -1
     elif operation == "exp":
         points = hazard.value.isinf()
     count = 0 if points is None else int(points.sum())

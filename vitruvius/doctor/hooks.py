@@ -39,6 +39,7 @@ from vitruvius.checks import (
     SchedulerStep,
     StateCarried,
     Step,
+    Twin,
     ZeroGrad,
 )
 from vitruvius.doctor import calls, clipping, failures, loader_hooks, user_code
@@ -179,6 +180,7 @@ def _replacements() -> list[tuple[Any, str, Any]]:
         (Optimizer, "__init__", _optimiser_init),
         (Optimizer, "zero_grad", _zero_grad),
         (nn.Module, "zero_grad", _zero_grad),
+        (nn.Module, "load_state_dict", _load_state_dict),
         (torch, "argmax", _argmax),
         (torch.Tensor, "argmax", _argmax),
         (functional, "scaled_dot_product_attention", _attention),
@@ -256,6 +258,12 @@ def _optimiser_init(watcher: Watcher, original: Any, self: Optimizer, *args: Any
 def _zero_grad(watcher: Watcher, original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
     _tell(watcher, (ZeroGrad, GradientsDropped, Step), watcher.zero_grad, self)
     return original(self, *args, **kwargs)
+
+
+def _load_state_dict(watcher: Watcher, original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
+    value = original(self, *args, **kwargs)
+    _tell(watcher, (Twin,), watcher.weights_loaded, self)
+    return value
 
 
 def _criterion(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
@@ -377,7 +385,11 @@ def _scheduler_built(watcher: Watcher, original: Any, self: Any, *args: Any, **k
 
 
 def _scheduler_step(watcher: Watcher, original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
-    value = _scheduler_init(watcher, original, self, *args, **kwargs)
+    try:
+        value = _scheduler_init(watcher, original, self, *args, **kwargs)
+    except ValueError:
+        _tell(watcher, (SchedulerStep,), watcher.scheduler_step, self, True)
+        raise
     if not _STEPPING:  # else called by another scheduler, or by its constructor
         _tell(watcher, (SchedulerStep,), watcher.scheduler_step, self)
     return value

@@ -17,8 +17,18 @@ CALLER = 2  # frames between a replacement and who called the original
 def replacements() -> list[tuple[Any, str, Any]]:
     """What is replaced while a block is watched."""
     loader, iterator, fetcher = replaced()
-    found = [(loader, "__iter__", _iter), (iterator, "__next__", _next), (fetcher, "fetch", _fetch)]
-    return [*found, *[(torch.Tensor, name, _read) for name in ("item", "tolist")]]
+    found = [
+        (loader, "__init__", _init),
+        (loader, "__iter__", _iter),
+        (iterator, "__next__", _next),
+        (fetcher, "fetch", _fetch),
+    ]
+    return [*found, *[(torch.Tensor, name, _read) for name in ("item", "tolist", "__float__")]]
+
+
+def _init(watcher: Watcher, original: Any, self: Any, *args: Any, **kwargs: Any) -> None:
+    original(self, *args, **kwargs)
+    tell(watcher, (LoaderUsed,), watcher.loaders.built, self)
 
 
 def _iter(watcher: Watcher, original: Any, self: Any) -> Any:

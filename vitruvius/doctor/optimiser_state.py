@@ -23,6 +23,7 @@ class OptimiserState:
     key: int
     key_of: Callable[[Tensor], int]
     steps: int = 0
+    wraps: bool = False  # its step calls that of another optimiser
     waiting: list[Waiting] = field(default_factory=list)
     zeroed: bool = False  # zeroed since the last backward pass that reached it
     backwards: int = 0  # backward passes since the last step, whether zeroed or not
@@ -144,6 +145,8 @@ class OptimiserState:
             "lr": max((float(group.get("lr", 0.0)) for group in groups), default=0.0),
             "momentum": any(group.get("momentum", 0) or "betas" in group for group in groups),
             "decayed": self.last_keys[0],
+            "tiny_eps": any(map(_tiny_eps, groups)),
+            "wraps": self.wraps,
             "added_decay": max((_added_decay(group) for group in groups), default=0.0),
             "parameters": self.last_keys[1],
         }
@@ -153,6 +156,18 @@ def _added_decay(group: dict[str, Any]) -> float:
     """Weight decay that a group of Adam adds to its gradients."""
     apart = group.get("decoupled_weight_decay", True) or "betas" not in group
     return 0.0 if apart else float(group.get("weight_decay", 0.0))
+
+
+def has_gradient(parameter: Tensor) -> bool:
+    """Whether a step would move a parameter."""
+    return parameter.grad is not None and not _is_zero(parameter.grad)
+
+
+def _tiny_eps(group: dict[str, Any]) -> bool:
+    """Whether the eps of a group is zero in the type of its parameters: 1e-8 is in float16."""
+    eps, kinds = group.get("eps"), {p.dtype for p in group["params"]}
+    halves = isinstance(eps, float) and eps > 0 and torch.float16 in kinds
+    return halves and float(torch.tensor(eps, dtype=torch.float16)) == 0
 
 
 def _is_zero(gradient: Tensor) -> bool:
@@ -169,6 +184,11 @@ def _is(gradient: Tensor, seen: Version) -> bool:
     return seen[0] is not None and seen[0]() is gradient and gradient._version == seen[1]
 
 
+def _goal(group: dict[str, Any]) -> float:
+    """The rate that a schedule begins with, or that a cycle rises to."""
+    return max(float(group.get("initial_lr", 0.0)), float(group.get("max_lr", 0.0)))
+
+
 def scheduler_facts(scheduler: Any, state: OptimiserState | None) -> dict[str, Any]:
     """The facts of a `SchedulerStep`: the learning rate that it has set, and its length."""
     groups = getattr(getattr(scheduler, "optimizer", None), "param_groups", [])
@@ -179,5 +199,5 @@ def scheduler_facts(scheduler: Any, state: OptimiserState | None) -> dict[str, A
         "optimiser_steps": state.steps if state else None,
         "name": type(scheduler).__name__,
         "length": next((int(number) for number in length if number), None),
-        "initial": max((float(group.get("initial_lr", 0.0)) for group in groups), default=0.0),
+        "initial": max((_goal(group) for group in groups), default=0.0),
     }

@@ -4,7 +4,6 @@ import weakref
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
@@ -19,11 +18,13 @@ class LastForward:
 
     model: nn.Module | None = None
     args: tuple[Any, ...] = ()
+    words: tuple[Any, ...] = ()  # what it was given by keyword
     x: Tensor | None = None
     rows: list[int] = field(default_factory=list)
     batch: int = 0
     grad: bool = False
     network: int = 0  # its key, 0 if none has run
+    where: str = ""  # the line that called it
     is_derived: bool = False  # its input requires a gradient, as the fakes of a GAN do
     target: Tensor | None = None  # the first labels that its output was compared with
 
@@ -68,7 +69,7 @@ class RunningModules:
                 and module.weight is not None
                 and not module.weight.requires_grad
             )
-            if frozen and torch.is_grad_enabled():
+            if frozen:
                 self.frozen_norm = self.frozen_norm or module
             self.training = self.training or module
             self.batch_norm = self.batch_norm or (module if isinstance(module, _BatchNorm) else None)

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 MOST_ROWS = 200_000
-HASHED_ROWS, HASHED_FEATURES = 64, 256  # how many rows of a batch are hashed, and how many numbers of a row
+HASHED_ROWS, HASHED_FEATURES = 256, 256  # how many rows of a batch are hashed, and how many numbers of a row
 KEPT_ROWS, KEPT_FEATURES = 1500, 64
 """How many rows are kept for the comparison of nearest neighbours, and how many numbers of a row."""
 
@@ -25,9 +25,10 @@ class Rows:
         if len(self.trained) < MOST_ROWS:
             self.trained.update(rows)
 
-    def count_trained(self, rows: list[int], x: Tensor) -> int:
+    def count_trained(self, rows: list[int], x: Tensor, continuous: bool = False) -> int:
         """How many rows a backward pass has used; 0 if rows of few different values recur by chance."""
         different = len(set(rows)) > 0.9 * len(rows) and (x.is_floating_point() or x[0].numel() >= 8)
+        different = different or continuous
         return sum(row in self.trained for row in rows) if different else 0
 
     def add_labels(self, rows: list[int], x: Tensor, y: Tensor) -> None:

@@ -59,7 +59,7 @@ def line_that_updates(file: str, name: str) -> str:
 def _updates(node: ast.AST, name: str, repeated: bool) -> Iterator[int]:
     """Lines that load or write the weights of a variable, where a loop or a function repeats them."""
     if isinstance(node, ast.For) and repeated and _reads_weights(node.iter, name):
-        yield node.lineno
+        yield _first_simple(node).lineno
         return
     if isinstance(node, ast.Call) and repeated and isinstance(node.func, ast.Attribute):
         is_update = node.func.attr in ("load_state_dict", "update_parameters", "lerp_")
@@ -69,6 +69,12 @@ def _updates(node: ast.AST, name: str, repeated: bool) -> Iterator[int]:
     inner = repeated or is_function or isinstance(node, ast.For | ast.While)
     for child in ast.iter_child_nodes(node):
         yield from _updates(child, name, inner)
+
+
+def _first_simple(node: ast.stmt) -> ast.stmt:
+    """The first statement without a body inside a loop, a condition or a `with`."""
+    body = getattr(node, "body", None)
+    return _first_simple(body[0]) if body else node
 
 
 def _reads_weights(node: ast.AST, name: str) -> bool:

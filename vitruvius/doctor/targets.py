@@ -67,9 +67,27 @@ def padding(target_BT: Tensor, ignored: int) -> Padding | None:
     return Padding(value, float(ends.float().mean()), is_sorted)
 
 
+def _beside_padding(
+    target_BT: Tensor, inputs: Sequence[Tensor], ignored: int, model: nn.Module | None
+) -> Padding | None:
+    """The one target at all places where the inputs are padding, as an embedding declares it."""
+    layers = model.modules() if model is not None else ()
+    fills = {layer.padding_idx for layer in layers if isinstance(layer, nn.Embedding)} - {None}
+    for x in inputs:
+        if x.shape != target_BT.shape or x.is_floating_point() or not fills:
+            continue
+        filled = padding(x, ignored=-1)
+        if filled is None or filled.value not in fills:
+            continue
+        values = target_BT[x == filled.value]
+        if bool((values == values[0]).all()) and int(values[0]) != ignored:
+            return Padding(int(values[0]), filled.fraction, False)
+    return None
+
+
 def facts(compared: Compared, last: LastForward, masks: list[Tensor]) -> dict[str, Any] | None:
     """How far targets are shifted against the inputs, and whether padding is among them; None if neither."""
-    known = dict.fromkeys((last.x, *last.args))
+    known = dict.fromkeys((last.x, *(v for v in (*last.args, *last.words) if isinstance(v, Tensor))))
     inputs = [x for x in known if isinstance(x, Tensor)]
     y = grid(compared.target, inputs)
     if y is None or not last.grad or compared.name not in ("cross_entropy", "nll_loss"):
@@ -77,6 +95,11 @@ def facts(compared: Compared, last: LastForward, masks: list[Tensor]) -> dict[st
     filled = padding(y, compared.ignored) if compared.counts else None
     if filled is None and compared.counts:  # time may come first
         filled = padding(y.T, compared.ignored)
+    if filled is None and compared.counts:
+        filled = _beside_padding(y, inputs, compared.ignored, last.model)
+        if filled is not None:
+            beside = {"padding": filled.value, "padded": filled.fraction, "declared": True}
+            return {"shift": shift(y, inputs), "is_sorted": False, **beside}
     found: dict[str, Any] = {"shift": shift(y, inputs)}
     if filled is not None:
         layers = last.model.modules() if last.model is not None else ()

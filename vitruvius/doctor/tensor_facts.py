@@ -50,6 +50,24 @@ def type_name(tensor: Tensor | None) -> str:
     return "" if tensor is None else str(tensor.dtype).removeprefix("torch.")
 
 
+def is_continuous(x: Tensor | None) -> bool:
+    """Whether the numbers of the first rows are mostly different, and no whole numbers."""
+    if x is None or not x.is_floating_point() or x.dim() < 2 or x[0].numel() < 3:
+        return False
+    sample = x.detach()[:16].flatten()[:256]
+    return len(torch.unique(sample)) > 0.5 * sample.numel() and bool(
+        (sample != sample.round()).float().mean() > 0.5
+    )
+
+
+def uses_float16(x: Tensor) -> bool:
+    """Whether autocast computes in float16 on the device of a tensor."""
+    kind = x.device.type
+    if kind not in ("cpu", "cuda") or not torch.is_autocast_enabled(kind):
+        return False
+    return torch.get_autocast_dtype(kind) == torch.float16
+
+
 def detached(value: Any) -> Any:
     """A tensor without its graph; anything else as it is."""
     return value.detach() if isinstance(value, Tensor) else value

@@ -12,6 +12,7 @@ from statistics import median
 from typing import Any
 
 from torch import Tensor, nn
+from torch.optim.swa_utils import AveragedModel
 
 from vitruvius.checks import Twin
 from vitruvius.doctor import user_code
@@ -36,6 +37,8 @@ class Pair:
     before: tuple[list[float], list[float]] | None = None  # of both, after the optimiser's last step
     fractions: list[float] = field(default_factory=list)
     moved: int = 0  # how often the copy changed between steps
+    outer: "weakref.ref[nn.Module] | None" = None  # torch's AveragedModel around the copy
+    loads: int = 0  # how often load_state_dict has made it equal to the trained network
     observed: int = 0
 
     def observe(self) -> tuple[list[float], list[float]] | None:
@@ -81,12 +84,23 @@ class Twins:
                 if pair.optimiser == optimiser:
                     pair.before = pair.observe()
 
+    def loaded(self, module: nn.Module, optimisers: list[tuple[int, list[Tensor]]]) -> None:
+        """Weights were loaded into a module, perhaps those of the network that is trained."""
+        if not any(_is_copy(pair, module) for pair in self.pairs):
+            for optimiser, parameters in optimisers:
+                self._search(optimiser, parameters)
+        for pair in self.pairs:
+            now = pair.observe() if _is_copy(pair, module) else None
+            pair.loads += now is not None and now[0] == now[1]
+
     def _search(self, optimiser: int, parameters: list[Tensor]) -> None:
         found = list(_candidates())
         trained = set(map(id, parameters))
         online = [
             module for _, _, module in found if isinstance(module, nn.Module) and _holds(module, trained)
         ]
+        averages = [module for _, _, module in found if isinstance(module, AveragedModel)]
+        around: dict[int, weakref.ref[nn.Module]] = {id(one.module): weakref.ref(one) for one in averages}
         known = {(pair.name, pair.optimiser) for pair in self.pairs}
         inside: set[int] = set()  # modules of a copy that is known
         for name, file, copy in found:
@@ -95,6 +109,7 @@ class Twins:
                 if pair is not None and (name, optimiser) not in known and id(copy) not in inside:
                     inside.update(map(id, copy.modules() if isinstance(copy, nn.Module) else ()))
                     known.add((name, optimiser))
+                    pair.outer = around.get(id(copy))
                     self.pairs.append(pair)
 
     def at_the_end(
@@ -104,21 +119,30 @@ class Twins:
         for pair in self.pairs:
             module = pair.module() if pair.module is not None else None
             keys = tuple(map(key_of, module.parameters())) if module is not None else ()
-            now = pair.observe()
+            now, outer = pair.observe(), pair.outer() if pair.outer is not None else None
             yield Twin(
                 step=step,
                 where=line_that_updates(pair.file, pair.name) or line_that_keeps(pair.file, pair.name, 1),
                 name=pair.name,
                 optimiser=pair.optimiser,
-                network=key_of(module) if module is not None else 0,
+                network=key_of(outer or module) if module is not None else 0,
                 trained=key_of(pair.trained()) if pair.trained() is not None else 0,
                 parameters=keys,
                 reached=sum(key in parameters and parameters[key].reached for key in keys),
                 fraction=median(pair.fractions) if pair.fractions else None,
                 follows=len(pair.fractions),
+                loads=pair.loads,
                 observed=pair.observed,
-                stands=not pair.moved and now is not None and now[1] == pair.values and now[0] != now[1],
+                stands=not pair.moved
+                and not pair.loads
+                and now is not None
+                and now[1] == pair.values
+                and now[0] != now[1],
             )
+
+
+def _is_copy(pair: Pair, module: nn.Module) -> bool:
+    return pair.module is not None and pair.module() is module
 
 
 def _holds(module: nn.Module, trained: set[int]) -> bool:
@@ -193,7 +217,8 @@ def _inside(name: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
         yield name, value
         if depth:
             for child_name, child in value.named_children():
-                yield from _inside(child_name, child, depth - 1)
+                inner = name if isinstance(value, AveragedModel) else child_name
+                yield from _inside(inner, child, depth - 1)
     elif isinstance(value, dict) and value and all(isinstance(part, Tensor) for part in value.values()):
         yield name, value
     has_fields = hasattr(value, "__dict__") and not isinstance(value, type) and not name.startswith("__")

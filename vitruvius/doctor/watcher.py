@@ -22,7 +22,7 @@ from vitruvius.doctor.hazards import Hazard, Hazards, Source
 from vitruvius.doctor.loading import Loaders
 from vitruvius.doctor.masks import hides_tokens, is_emptied
 from vitruvius.doctor.networks import Networks
-from vitruvius.doctor.optimiser_state import OptimiserState, scheduler_facts
+from vitruvius.doctor.optimiser_state import OptimiserState, has_gradient, scheduler_facts
 from vitruvius.doctor.passes import MODAL, Compared, LastForward, RunningModules
 from vitruvius.doctor.rows import Rows, shifted_axis
 from vitruvius.doctor.scaling import Scaling
@@ -32,6 +32,7 @@ from vitruvius.doctor.tensor_facts import (
     batch_size,
     detached,
     first_values,
+    is_continuous,
     is_network,
     label_range,
     one_number,
@@ -39,6 +40,7 @@ from vitruvius.doctor.tensor_facts import (
     row_sums,
     statistics,
     type_name,
+    uses_float16,
 )
 from vitruvius.doctor.twins import Twins
 
@@ -91,6 +93,7 @@ class Watcher:
         self.states: weakref.WeakKeyDictionary[Optimizer, OptimiserState] = weakref.WeakKeyDictionary()
         self.stack: list[nn.Module] = []  # modules that are running inside one another
         self.optimisers = 0  # how many were built
+        self.stepping: list[int] = []  # optimisers whose steps are running inside one another
         self.backwards = 0  # backward passes so far
         self.sampling = True  # costly facts are computed now; set by `_sample`
         self.passed: set[tuple[str, int, bool]] = set()  # lines of passes since the last backward pass
@@ -107,6 +110,8 @@ class Watcher:
         self.scores: tuple[int, ...] = ()  # shape of the predictions that the last criterion was given
         self.changes: deque[tuple[str, str, tuple[int, ...], int]] = deque(maxlen=64)
         """Changes in place: line, operation, shape, and version of the tensor afterwards."""
+        self.results: dict[int, tuple[weakref.ref[Tensor], int]] = {}
+        """Results that derivatives are computed from, by address: the tensor and its version."""
         self.predicting: set[tuple[CodeType, int]] = set()  # lines that look for the largest number
         self.known_networks: set[int] = set()
         self.known_masks: set[tuple[Any, ...]] = set()
@@ -188,8 +193,14 @@ class Watcher:
         """Whether a pass is like one that was looked at: in training, again before the backward pass."""
         key = (user_code.where(), self.networks.keys.of(module), module.training)
         self.is_skipped = grad and not self.sampling and key in self.passed and key in self.graphs.used
-        self.passed.add(key)
+        if grad:  # an evaluation at the same line is none of the passes before a backward pass
+            self.passed.add(key)
         return self.is_skipped
+
+    def hold_result(self, value: Tensor) -> None:
+        """Look after the result of an activation whose derivative is computed from it."""
+        if isinstance(value, Tensor) and hasattr(value.grad_fn, "_saved_result") and len(self.results) < 256:
+            self.results[value.data_ptr()] = (weakref.ref(value), value._version)
 
     def is_network(self, module: nn.Module) -> bool:
         """Whether a module has parameters and is no loss."""
@@ -215,7 +226,8 @@ class Watcher:
         running, path = self.running, self.networks.path
         where = user_code.where()
         recomputes = bool(running.training) and not grad and user_code.is_called_by("swa_utils")
-        trained = 0 if x is None or not is_known else self.rows.count_trained(rows, x)
+        continuous = not grad and self.find_out("Forward.continuous", partial(is_continuous, x))
+        trained = 0 if x is None or not is_known else self.rows.count_trained(rows, x, continuous is True)
         facts = {"batch": batch, "rows": len(rows), "trained_rows": trained}
         if not is_known:
             facts = dict.fromkeys(facts, UNKNOWN)
@@ -232,7 +244,7 @@ class Watcher:
             training=model.training,
             grad=grad,
             size=self.find_out("Forward.size", partial(batch_size, x)),
-            epoch=self.loaders.epoch,
+            epoch=self.loaders.epoch if self.loaders.last is not None else 0,
             single_input=len(args) + len(kwargs) == 1,
             training_module=path(running.training),
             eval_module=path(running.eval),
@@ -240,20 +252,29 @@ class Watcher:
             updates_statistics=recomputes,
             first_input=None if x is not None and x.requires_grad else running.first_input,
             frozen_norm=path(running.frozen_norm),
+            frozen_keys=self._keys(running.frozen_norm),
+            continuous=continuous,
             dtypes=(type_name(x), self.networks.dtype(network, model, self.sampling)),
         )
-        self._look_at_inputs(network, x if len(args) + len(kwargs) == 1 else None, grad, where)
-        self.half = self.half or (x is not None and x.dtype == torch.float16)
+        known = [row in self.rows.trained for row in rows]
+        self._look_at_inputs(network, x if len(args) + len(kwargs) == 1 else None, grad, where, known)
+        self.half = self.half or (x is not None and (x.dtype == torch.float16 or uses_float16(x)))
         if running.masks:
             self.find_out("Mask", partial(self._judge_masks, (*args, *kwargs.values())))
         derived = x is not None and x.requires_grad
         # Detached: what a network was given must not keep the graph of an earlier one alive.
         x = None if x is None else x.detach()
-        self.last = LastForward(model, tuple(map(detached, args)), x, rows, batch, grad, network, derived)
+        inputs, words = tuple(map(detached, args)), tuple(map(detached, kwargs.values()))
+        self.last = LastForward(model, inputs, words, x, rows, batch, grad, network, where, derived)
 
-    def _look_at_inputs(self, network: int, x: Tensor | None, grad: bool, where: str) -> None:
-        step, look = self.trace.steps, self.sampling
-        ran = partial(self.evaluations.network_ran, network, where, x, grad, step, look)
+    def _keys(self, module: nn.Module | None) -> tuple[int, ...]:
+        return tuple(map(self.networks.keys.of, module.parameters())) if module is not None else ()
+
+    def _look_at_inputs(
+        self, network: int, x: Tensor | None, grad: bool, where: str, known: list[bool]
+    ) -> None:
+        facts = (network, where, x, grad, self.trace.steps, self.sampling, known, self.loaders.epoch)
+        ran = partial(self.evaluations.network_ran, *facts)
         self.find_out("EvaluationInputs", ran)
         self.find_out("LoaderUsed", partial(self.loaders.network_ran, grad))
 
@@ -264,7 +285,7 @@ class Watcher:
             if key in self.graphs.used and not self.sampling:
                 return  # a line that trains, looked at before
             with self.looking():
-                self.graphs.network_ran(key, given, output, self.trace.steps, self.backwards)
+                self.graphs.network_ran(key, model, given, output, self.trace.steps, self.backwards)
 
     def path_of(self, module: "weakref.ref[nn.Module] | None") -> str:
         """The path of a module in its network, also while that runs for the first time."""
@@ -337,6 +358,8 @@ class Watcher:
                 classes=scores.shape[1] if scores.dim() >= 2 else 1,
                 target=tuple(target.shape) if is_tensor else None,
                 labels=self.find_out("Criterion.labels", partial(label_range, name, target)),
+                rows=self._last_rows(),
+                vocabulary=self._has_embedding(scores.shape[1] if scores.dim() >= 2 else 0),
                 value=number,
                 probabilities=ones,
                 log_probabilities=logarithms,
@@ -351,6 +374,16 @@ class Watcher:
                 self.running.compared.append(compared)
             else:
                 self._pair(compared)
+
+    def _last_rows(self) -> int:
+        return len(self.last.x) if self.last.x is not None and self.last.x.dim() else 0
+
+    def _has_embedding(self, rows: int) -> bool:
+        """Whether an embedding of the network has so many rows, or one more or less."""
+        if not self.sampling or self.last.model is None:
+            return False
+        layers = [layer for layer in self.last.model.modules() if isinstance(layer, nn.Embedding)]
+        return any(abs(layer.num_embeddings - rows) <= 1 for layer in layers)
 
     def _note_nothing_counted(self, name: str, target: Tensor, value: Tensor, ignored: int) -> None:
         """The mean over targets that are all ignored is 0 / 0."""
@@ -379,7 +412,7 @@ class Watcher:
     def _compare(self, target: Tensor) -> None:
         last, where = self.last, user_code.where()
         if not last.grad:
-            self.evaluations.compared(last.network, where, last.batch, target, self.trace.steps)
+            self.evaluations.compared(last, where, target, self.trace.steps)
         elif last.x is not None and not last.is_derived and (self.sampling or self.backwards < 8):
             self.evaluations.paired(last.network, where, last.x, target)
 
@@ -412,6 +445,7 @@ class Watcher:
                 state.passes += 1
                 state.before_backward()
             self.backwards += 1
+            self.scaling.begins(loss)
             self.passed.clear()
             self._sample()
             value = self.find_out("Backward.value", partial(one_number, loss))
@@ -444,7 +478,7 @@ class Watcher:
         """Note graphs of earlier steps that exist still, or that this loss goes back into."""
         step = self.trace.steps if self.optimisers else self.backwards
         kept = self.graphs.before_backward(loss, where, step, self.backwards)
-        for event in (kept, self.graphs.reaches_back(loss, self.trace.steps)):
+        for event in (kept, self.graphs.reaches_back(loss, self.trace.steps, self.last.model)):
             if event is not None:
                 self.note(event)
 
@@ -485,6 +519,7 @@ class Watcher:
                         self._blame(self.hazards.of_gradient, True)
             self.scaling.factor = 1.0
             self.hazards.clear()
+            self.results.clear()
             # A step inside the backward pass may have cleared the gradients already.
             is_sampled = event.is_leaf is not None  # as its graph, which may be unknown
             if is_sampled and self.trace.events[-1] is event:
@@ -497,8 +532,7 @@ class Watcher:
         known = isinstance(self.criterion_value, float) and self.criterion_value
         value = getattr(event, "value", None) if known else None
         factor = value / self.criterion_value if value is not None and self.criterion_value else None
-        rows = len(self.last.x) if self.last.x is not None and self.last.x.dim() else 0
-        return Waiting(event.where, event.operation, event.batch, rows, factor)
+        return Waiting(event.where, event.operation, event.batch, self._last_rows(), factor)
 
     def optimiser_built(self, optimiser: Optimizer) -> None:
         """An optimiser was built: a new training begins, without the rows and labels of an earlier one."""
@@ -515,6 +549,13 @@ class Watcher:
         first = state.parameters()[:1]
         if any(self.after_last_step.get(key_of(p)) not in (None, first_values(p)) for p in first):
             self.note(checks.Restarted(**self.now(), optimiser=key))
+
+    def weights_loaded(self, module: nn.Module) -> None:
+        """Weights were loaded into a module while it trains."""
+        if self.trace.steps:
+            with self.looking():
+                known = [(state.key, state.parameters()) for state in self.states.values()]
+                self.twins.loaded(module, known)
 
     def zero_grad(self, owner: Optimizer | nn.Module) -> None:
         """Gradients of an optimiser or a module are about to be zeroed."""
@@ -533,6 +574,9 @@ class Watcher:
 
     def _drop(self, state: OptimiserState, where: str) -> None:
         lines = tuple(waiting.where for waiting in state.waiting)
+        if self.stepping:  # a step that computes gradients of its own, as SAM does, has used these
+            state.waiting = []
+            return
         self.note(checks.GradientsDropped(**self.now(where), optimiser=state.key, lines=lines))
         state.waiting = []
 
@@ -542,6 +586,7 @@ class Watcher:
             if optimiser not in self.states:
                 self.optimiser_built(optimiser)
             state = self.states[optimiser]
+            self._enter_step(state)
             cleared = not closure and state.is_cleared()
             norm = state.gradient_norm() if self.sampling or len(state.waiting) > 1 else 0.0
             is_scaled = bool(state.norm) and (self.sampling or bool(norm))
@@ -554,6 +599,7 @@ class Watcher:
                 "waiting": tuple(state.waiting),
                 "gradient_scale": norm / state.norm if is_scaled else 1.0,
                 "shared": sum(other.count_used(state) for other in self.states.values()),
+                "common": self._common(state) if len(self.states) > 1 else (),
                 **self.scaling.facts(state.key),
             }
             if self.sampling:
@@ -561,10 +607,29 @@ class Watcher:
             known = partial(self.twins.before_step, state.key, state.parameters(), self.trace.steps)
             self.find_out("Twin", known)
 
+    def _enter_step(self, state: OptimiserState) -> None:
+        """Note the optimisers whose steps call that of another one: wrappers such as SAM."""
+        if state.key in self.stepping:  # its last step has failed
+            del self.stepping[self.stepping.index(state.key) :]
+        for other in self.states.values():
+            other.wraps = other.wraps or other.key in self.stepping
+        self.stepping.append(state.key)
+
+    def _common(self, state: OptimiserState) -> tuple[int, ...]:
+        """The parameters with a gradient that another optimiser holds too."""
+        if not self.sampling and state.steps > 20:
+            return ()
+        others = {id(p) for other in self.states.values() if other is not state for p in other.parameters()}
+        return tuple(
+            self.networks.keys.of(p) for p in state.parameters() if id(p) in others and has_gradient(p)
+        )
+
     def after_step(self, optimiser: Optimizer) -> None:
         """An optimiser has stepped."""
         with self.looking():
             state = self.states[optimiser]
+            if state.key in self.stepping:
+                self.stepping.remove(state.key)
             for parameter in state.parameters()[:1]:
                 self.after_last_step[self.networks.keys.of(parameter)] = first_values(parameter)
             ratios = state.update_ratios() if state.copies else None
@@ -597,13 +662,13 @@ class Watcher:
         """A scheduler was built."""
         self.schedules[scheduler] = user_code.where()
 
-    def scheduler_step(self, scheduler: Any) -> None:
-        """A scheduler has stepped: note the learning rate that it has set."""
+    def scheduler_step(self, scheduler: Any, failed: bool = False) -> None:
+        """A scheduler has stepped, or refused to: note the learning rate that it has set."""
         with self.looking():
             optimiser = getattr(scheduler, "optimizer", None)
             state = self.states.get(optimiser) if isinstance(optimiser, Optimizer) else None
-            built = self.schedules.get(scheduler, "")
-            self.note(checks.SchedulerStep(**self.now(), **scheduler_facts(scheduler, state), built=built))
+            facts = {**scheduler_facts(scheduler, state), "built": self.schedules.get(scheduler, "")}
+            self.note(checks.SchedulerStep(**self.now(), **facts, failed=failed))
 
     def finish(self) -> Trace:
         """The trace, with everything that is known only at the end."""
