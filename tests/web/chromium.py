@@ -24,6 +24,8 @@ FLAGS = (
 )
 PATIENCE = 180_000
 """Milliseconds after which a state that does not come about is a failure; a busy machine takes its time."""
+PAUSE = 50
+"""Milliseconds between two looks at a page."""
 IS_MISSING = PATH is None or importlib.util.find_spec("playwright") is None
 needed = pytest.mark.skipif(IS_MISSING, reason="needs chromium and playwright (make browser)")
 
@@ -32,6 +34,15 @@ def patient(context: Any) -> Any:
     """Let everything in a window wait long enough for a busy machine; returns the window."""
     context.set_default_timeout(PATIENCE)
     return context
+
+
+def wait_until(page: Any, script: str, argument: Any = None) -> None:
+    """Wait until a script is true. It is asked from outside: a page's policy forbids to evaluate texts."""
+    for _ in range(PATIENCE // PAUSE):
+        if page.evaluate(script, argument):
+            return
+        page.wait_for_timeout(PAUSE)
+    raise AssertionError(f"this did not come about: {script}")
 
 
 @contextmanager

@@ -50,6 +50,11 @@ class Served:
         return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
+def _interruptible() -> None:
+    """Obey Ctrl-C: a shell that starts tests in the background lets its programs ignore it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
     folder = visitor.training(tmp_path / "runs", "net")
@@ -59,6 +64,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
+        preexec_fn=_interruptible,
     )
     assert process.stdout is not None
     address = urlsplit(process.stdout.readline().strip())
@@ -198,5 +204,5 @@ def test_ctrl_c_ends_it_while_a_page_follows_a_run(served: Served) -> None:
         writer.close()
         return first + rest
 
-    assert re.search(rb" 200 ", asyncio.run(follow()))
+    assert re.search(rb" 200 ", asyncio.run(asyncio.wait_for(follow(), 120)))
     assert served.process.wait(30) == 0

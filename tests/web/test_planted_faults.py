@@ -1,5 +1,6 @@
 """The hostile tests notice what they are for: each protection is taken away once, and its test must fail."""
 
+import queue
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ from tests.web import test_hostile as hostile
 from tests.web import test_security as sound
 from tests.web import visitor
 from tests.web.visitor import Visitor
-from vitruvius.web import assets, library, markup, security, server, workers
+from vitruvius.web import assets, library, markup, security, server
 
 Patch = pytest.MonkeyPatch
 NOTICED = (AssertionError, KeyError, TimeoutError, pytest.fail.Exception)
@@ -38,10 +39,10 @@ def uncounted(receive: Any, seconds: float) -> Any:
     return receive
 
 
-class Endless(workers.queue.Queue):  # type: ignore[type-arg]
+class Endless(queue.Queue[Any]):
     """A queue that is never full."""
 
-    def __init__(self, maxsize: int) -> None:
+    def __init__(self, maxsize: int = 0) -> None:
         super().__init__()
 
 
@@ -114,7 +115,7 @@ def heads_without_end(patch: Patch, site: Visitor) -> None:
 
 
 def an_endless_queue(patch: Patch, site: Visitor) -> None:
-    patch.setattr(workers.queue, "Queue", Endless)
+    patch.setattr(queue, "Queue", Endless)
     sound.test_what_does_not_fit_into_the_queue_is_refused()
 
 

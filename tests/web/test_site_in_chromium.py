@@ -125,7 +125,7 @@ def test_a_training_grows_before_the_eyes_and_becomes_its_report(page: Any, site
         page.get_by_text("Epoch 1 of 3 · about 4 seconds left").wait_for()
         RunFolder(folder, False).keep(epoch(2))
         page.get_by_text("Epoch 2 of 3 · about 2 seconds left").wait_for()
-        page.wait_for_function("document.querySelector('#plots .plot').data[0].x.length === 2")
+        chromium.wait_until(page, "document.querySelector('#plots .plot').data[0].x.length === 2")
         assert page.locator("progress").evaluate("bar => bar.value / bar.max") == pytest.approx(2 / 3)
         done = files.read_as(site.runs / "train" / "first" / "result.json", Trained)
         RunFolder(folder, False).keep(done)
@@ -223,8 +223,8 @@ def test_a_digit_is_drawn_and_its_arithmetic_becomes_a_lesson(page: Any, site: V
     page.mouse.down()
     page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.8 * box["height"], steps=8)
     page.mouse.up()
-    page.wait_for_function(
-        "before => document.querySelector('#viewer .answer').innerText !== before", arg=before
+    chromium.wait_until(
+        page, "before => document.querySelector('#viewer .answer').innerText !== before", before
     )
     page.get_by_text("Open the arithmetic").click()
     page.get_by_role("link", name="Open as a lesson").click()
