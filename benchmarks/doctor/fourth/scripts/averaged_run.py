@@ -27,3 +27,4 @@ update_bn(train, averaged)
 averaged.eval()
 with torch.no_grad():
     print(f"averaged: {(averaged(x[2000:]).argmax(1) == y[2000:]).float().mean():.3f}")
+print(f"updates averaged: {averaged.n_averaged.item()}")

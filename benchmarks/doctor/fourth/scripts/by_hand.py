@@ -23,3 +23,9 @@ for epoch in range(10):
         total += loss.item()
     print(f"epoch {epoch}: {total / 20:.4f}")
 print("weights", [round(v, 2) for v in w.tolist()], "bias", round(b.item(), 2))
+with torch.no_grad():
+    fresh = torch.randn(200, 5)
+    error = (fresh @ w + b - (fresh @ w_true + 0.7)).abs().max()
+print(f"largest error on fresh rows {error:.4f}")
+if error > 0.5:
+    raise SystemExit("the fit is poor")

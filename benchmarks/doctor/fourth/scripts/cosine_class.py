@@ -21,3 +21,10 @@ for epoch in range(EPOCHS):
         scheduler.step()
         running += loss.item()
     print(f"epoch {epoch}: loss {running / len(loader):.4f} lr {scheduler.get_last_lr()[0]:.5f}")
+held_x = torch.randn(400, 18)
+model.eval()
+with torch.no_grad():
+    shares = model(held_x).softmax(1).mean(0)
+print("predicted shares", [round(s, 3) for s in shares.tolist()])
+names = ["ant", "bee", "cat", "dog", "elk"]
+print("most often:", names[int(shares.argmax())])

@@ -27,3 +27,4 @@ for epoch in range(6):
         enc_opt.step()
         total += loss.item()
     print(f"epoch {epoch}: {total / 30:.4f}")
+print("code of the first call", [round(v, 2) for v in encoder(data[:1]).squeeze(0).tolist()])

@@ -26,3 +26,5 @@ for epoch in range(5):
         loss.backward()
         optimizer.step()
     print(epoch, loss.item())
+with torch.no_grad():
+    print("fit", nn.functional.mse_loss(model(x), y).item())

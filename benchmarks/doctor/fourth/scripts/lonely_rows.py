@@ -22,3 +22,9 @@ for epoch in range(6):
         for xb, yb in test:
             error += nn.functional.mse_loss(model(xb), yb, reduction="sum").item()
     print(f"epoch {epoch} test mse {error / 200:.4f}")
+worst = None
+with torch.no_grad():
+    for xb, yb in test:
+        gap = (model(xb) - yb).abs().item()
+        worst = gap if worst is None else max(worst, gap)
+print(f"worst gap {worst:.3f}")

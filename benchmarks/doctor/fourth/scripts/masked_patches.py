@@ -24,15 +24,15 @@ def patchify(images):
 
 def waves(n):
     i = torch.arange(12.0)
-    fx, fy, s = torch.rand(n, 1, 1), torch.rand(n, 1, 1), 6.28 * torch.rand(n, 1, 1)
+    fx, fy, s = 0.3 * torch.rand(n, 1, 1), 0.3 * torch.rand(n, 1, 1), 6.28 * torch.rand(n, 1, 1)
     return torch.sin(fx * i[None, :, None] + fy * i[None, None] + s)
 
 
 torch.manual_seed(0)
 data = patchify(waves(1200))
 model = MaskedAutoencoder()
-opt = torch.optim.AdamW(model.parameters(), lr=2e-3)
-for epoch in range(4):
+opt = torch.optim.AdamW(model.parameters(), lr=3e-3)
+for epoch in range(8):
     total = 0.0
     for idx in torch.randperm(1200).split(40):
         x = data[idx]

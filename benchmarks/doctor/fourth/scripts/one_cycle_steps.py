@@ -26,3 +26,5 @@ def one_epoch():
 
 for epoch in range(epochs):
     print(f"epoch {epoch} loss {one_epoch():.4f} rate {scheduler.get_last_lr()[0]:.5f}")
+with torch.no_grad():
+    print("fit", nn.functional.mse_loss(model(x), y).item())

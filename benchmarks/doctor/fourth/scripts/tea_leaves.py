@@ -23,3 +23,8 @@ for epoch in range(8):
         running_loss += loss.item()
     print("[%d] loss: %.3f" % (epoch + 1, running_loss / len(dataloader)))
 print("Finished Training")
+net.eval()
+with torch.no_grad():
+    probe = torch.randn(500, 6)
+    share = (net(probe).argmax(1) == (probe[:, 0] > probe[:, 1]).long()).float().mean()
+print("accuracy on new rows: %.3f" % share)

@@ -27,3 +27,4 @@ for epoch in range(6):
     scheduler.step()
     rate = optimizer.param_groups[0]["lr"]
     print(f"epoch {epoch} rate {rate:.4f} accuracy {train():.3f}")
+print("last rate", scheduler.get_last_lr()[0])
