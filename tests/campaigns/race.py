@@ -17,7 +17,7 @@ from typing import Any
 from tests.campaigns import Tally
 from vitruvius.core import runs
 from vitruvius.core.config import Flags
-from vitruvius.core.errors import UserError, VitruviusError
+from vitruvius.core.errors import UserError
 from vitruvius.ranking.settings import Config
 
 FULL, SMALL = 50, 3
@@ -107,7 +107,7 @@ def _try(flags: Flags, gate: int, open_gate: int, trying: int, folder: Path) -> 
             while not (folder / "over").exists():
                 time.sleep(0.002)
             return WON
-    except VitruviusError as error:
+    except BaseException as error:  # whatever it is, the one that holds the folder waits for this sign
         os.write(trying, b".")
         return REFUSED if isinstance(error, UserError) else BROKEN
 
