@@ -108,6 +108,16 @@ def test_an_exact_value_with_a_point_is_not_taken_for_a_rounded_one() -> None:
     assert (found["ranks"].status, found["spearman"].mistakes) == ("right", ("short",))
 
 
+def test_the_rounding_of_an_exact_zero_is_no_mistake() -> None:
+    """Numbers that a student's program computed: what cancels to 0 leaves 1e-17 beside whole numbers."""
+    fields = {"x": [[0, -1, -1], [0, 2, 0]], "y": [3, 0], "step": "1/7", "iterations": 3}
+    exact = solution.solve("min_norm", fields).values["solution"]
+    assert exact == [0, 0, -3]
+    assert judged({"solution": [-1e-17, 2.2e-16, -3]}, "min_norm", **fields)["solution"].status == "right"
+    assert judged({"solution": [0, 1e-6, -3]}, "min_norm", **fields)["solution"].status == "wrong"
+    assert check.agrees([0.0, 1e-16, -3.0], exact)
+
+
 def test_expressions_and_fractions_are_values() -> None:
     exact = ["e^4/(e^4+e^7+e^8)", "e^7/(e^4+e^7+e^8)", "1/(1+e^-1+e^-4)"]
     assert [float(f"{x:.6g}") for x in soft([4, 7, 8])] == [0.0132129, 0.265388, 0.721399]
