@@ -18,8 +18,7 @@ from vitruvius.teaching.solution import Solution
 
 WITHOUT = ["paper_review"]
 """Lessons of words, with nothing to compute."""
-INDEPENDENT = ["accumulation", "attention_constructions", "depth", "grouped_heads", "masking", "pooling"]
-INDEPENDENT += ["temperature", "zero_grad"]
+INDEPENDENT = ["depth", "grouped_heads", "pooling"]
 """Lessons whose values are worked out one beside the other: nothing follows from a wrong one."""
 NAMES = [name for name in plugins.members("lessons") if name not in WITHOUT]
 

@@ -72,6 +72,11 @@ def test_a_mistake_in_a_step_that_was_not_written_is_found_in_a_later_one() -> N
     assert found["output"].mistakes == ("root",)
 
 
+def test_a_mask_as_zero_score_is_named_where_it_changes_the_fourth_digit_only() -> None:
+    found = judged({"masked_weights": rounded(soft([4, 7, 0]), 4)}, "masking")["masked_weights"]
+    assert (found.status, found.mistakes) == ("wrong", ("zero_score",))
+
+
 def test_two_mistakes_are_both_found() -> None:
     scores = KEYS @ QUERY  # not divided by the root, and then the keys are mixed
     given = {"scores": scores.tolist(), "output": rounded(soft(scores) @ KEYS, 5)}
@@ -101,6 +106,16 @@ def test_an_exact_value_with_a_point_is_not_taken_for_a_rounded_one() -> None:
     given = {"ranks": ranks, "spearman": f"{1 - 6 * 0.5 / (4 * 15):.4f}"}
     found = judged(given, "rank_correlation", proxy=proxy, accuracy=accuracy)
     assert (found["ranks"].status, found["spearman"].mistakes) == ("right", ("short",))
+
+
+def test_the_rounding_of_an_exact_zero_is_no_mistake() -> None:
+    """Numbers that a student's program computed: what cancels to 0 leaves 1e-17 beside whole numbers."""
+    fields = {"x": [[0, -1, -1], [0, 2, 0]], "y": [3, 0], "step": "1/7", "iterations": 3}
+    exact = solution.solve("min_norm", fields).values["solution"]
+    assert exact == [0, 0, -3]
+    assert judged({"solution": [-1e-17, 2.2e-16, -3]}, "min_norm", **fields)["solution"].status == "right"
+    assert judged({"solution": [0, 1e-6, -3]}, "min_norm", **fields)["solution"].status == "wrong"
+    assert check.agrees([0.0, 1e-16, -3.0], exact)
 
 
 def test_expressions_and_fractions_are_values() -> None:
@@ -159,6 +174,7 @@ def test_hints_go_from_a_question_to_the_step() -> None:
     assert "0.72" not in found[0].text + found[1].text + found[1].formula
     assert [hint.level for hint in checked({"scores": [4, 7, 8]}, hint=1).hints] == [1]
     assert checked({}, hint=2).hints[0].name == "scores"
+    assert checked({}, hint=3).hints[-1].text.startswith("Step 1: The product of a query with each key")
     assert checked({"scores": [1, 2, 3], "weights": [0.1, 0.2, 0.7]}, hint=1).hints[0].name == "scores"
 
 
@@ -212,6 +228,7 @@ def test_the_python_function_takes_arrays_fractions_and_other_numbers(monkeypatc
         ("{", "not JSON"),
         ('{"a": NaN}', "not JSON: NaN is no number"),
         (r'{"a": "\uD800"}', "not JSON: half of a surrogate pair is no character"),
+        ('{"a": 1, "b": {"c": 2, "c": 3}}', "not JSON: 'c' is given twice"),
         ('{"a": ' + "[" * 100_000, "nested too deeply"),
     ],
 )
@@ -251,6 +268,8 @@ def test_a_table_becomes_the_same_answers() -> None:
         answers.table("a,b\n1,2\n", "c.csv")
     with pytest.raises(UserError, match=r"line 2: '\[\]' is no value"):
         answers.table("lesson,value,answer\nattention,[],1\n", "d.csv")
+    with pytest.raises(UserError, match=r"line 3: 'scores\[1\]' is given twice"):
+        answers.table("lesson,value,answer\nattention,scores[1],1\nattention,scores[1],2\n", "f.csv")
     with pytest.raises(UserError, match="e.csv: not CSV"):
         answers.table("lesson,value\ranswer\n", "e.csv")
 

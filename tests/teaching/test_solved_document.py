@@ -27,6 +27,7 @@ ROWS = (
         ("vitruvius.proxies.snip.snip",),
         "",
     ),
+    AssignmentQuestion("2b words", ("vitruvius explain sentence_graph",), "step 1", (), (), "", (1,)),
     AssignmentQuestion("3 train", ("vitruvius train --epochs 1",), "test accuracy", (), (), ""),
 )
 
@@ -53,6 +54,8 @@ def test_every_row_of_the_table_is_read() -> None:
     assert found["001"][0].lessons[0].fields == {"shape": [200, 1]}
     assert found["001"][0].fields == ("parameters", "weights", "biases", "output")
     assert found["001"][0].errata == ""
+    steps = {row.question[:6]: row.steps for row in found["002"]}
+    assert (steps["1.1(c)"], steps["1.1(d)"], steps["1.4(d)"]) == ((-1,), (-1,), (7,))
 
 
 def test_the_code_that_the_documents_ask_for_is_found() -> None:
@@ -62,13 +65,15 @@ def test_the_code_that_the_documents_ask_for_is_found() -> None:
 
 
 def test_a_document_has_answers_derivations_errata_code_and_commands(solved: Document) -> None:
-    first, second, third = solved.questions
-    assert (first.answer, second.answer, third.answer) == ({"edges": 12}, {"edges_with_loops": 16}, {})
+    first, second, words, third = solved.questions
+    assert (first.answer, second.answer) == ({"edges": 12}, {"edges_with_loops": 16})
+    assert words.answer == third.answer == {}
     assert solved.exit_code == 0
     said = {name: [b.text for b in blocks if isinstance(b, Text)] for name, blocks in solved.chapters.items()}
     assert any("It says 6" in text for text in said["1 edges"])
     assert any(text.startswith("proved: both counts") for text in said["1 edges"])
     assert "The derivation (sentence_graph) stands under 1 edges." in said["2 loops"]
+    assert any(text.startswith("1. Every word is a vertex") for text in said["2b words"])
     assert any(text.startswith("def snip(") for text in said["2 loops"])
     assert said["3 train"] == ["The command below shows: test accuracy.", "vitruvius train --epochs 1"]
 
@@ -81,6 +86,7 @@ def test_it_is_written_in_three_formats_with_its_pictures(solved: Document, tmp_
     assert "document-007-01.png" in tex
     cells = json.loads((tmp_path / "document-007.ipynb").read_text())["cells"]
     assert [cell["source"] for cell in cells if cell["cell_type"] == "code"] == [
+        "!vitruvius explain sentence_graph",
         "!vitruvius explain sentence_graph",
         "!vitruvius explain sentence_graph",
         "!vitruvius train --epochs 1",

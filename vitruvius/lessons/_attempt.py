@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 Mistakes = Mapping[str, tuple[str, Any]]
 """By name: the sentence that ends "this is what comes out when ...", and the value that comes out."""
 
-VISIBLE = 1e-3
+VISIBLE = 1e-4
 """The difference, as part of the largest entry, from which on a mistake shows; a count must be exact."""
 
 

@@ -15,8 +15,8 @@ PLACE = re.compile(r"<([A-Za-z_]\w*)((?:\.\w+|\[-?\w+\])*)(?::([^<>]+))?>")
 def number(value: Any) -> str:
     r"""A number in LaTeX.
 
-    >>> number(Fraction(-8, 9)), number(3), number(0.123456789), number(1.5e-9)
-    ('-\\frac{8}{9}', '3', '0.123457', '1.5 \\times 10^{-9}')
+    >>> number(Fraction(-8, 9)), number(3), number(0.123456789), number(1.5e-9), number(-0.0)
+    ('-\\frac{8}{9}', '3', '0.123457', '1.5 \\times 10^{-9}', '0')
     """
     if isinstance(value, Fraction):
         if value.denominator == 1:
@@ -25,7 +25,7 @@ def number(value: Any) -> str:
         return rf"{sign}\frac{{{abs(value.numerator)}}}{{{value.denominator}}}"
     if isinstance(value, int):
         return str(value)
-    mantissa, _, exponent = f"{float(value):.6g}".partition("e")
+    mantissa, _, exponent = f"{float(value) or 0.0:.6g}".partition("e")  # 0 has no sign
     return rf"{mantissa} \times 10^{{{int(exponent)}}}" if exponent else mantissa
 
 

@@ -25,8 +25,8 @@ from vitruvius.nn.accumulation import Accumulate, by_modules, difference, module
 SUBJECT = "training"
 TASK = (
     "Gradient accumulation. An epoch of <samples> samples is read in micro-batches of <batch>; the "
-    "loop steps after every <steps> micro-batches and not once more at the end. How many micro- "
-    "batches and updates does an epoch have, and the gradients of how many samples are left over?"
+    "loop steps after every <steps> micro-batches and not once more at the end. How many "
+    "micro-batches and updates does an epoch have, and the gradients of how many samples are left over?"
 )
 CHANNELS, SIDE, CLASSES, EPS = 6, 5, 5, 1e-5
 NORMS = ("batch", "layer")
@@ -113,13 +113,17 @@ def _mistake_steps(question: Question, board: Board) -> Iterator[Step]:
         r"\sum_i \frac{n_i}{n} \nabla \ell_i \quad \mathrm{instead\ of} \quad \frac1k \sum_i \nabla \ell_i",
         "unequal",
     )
-    yield board.step(
-        "<samples> samples in batches of <batch> are <leftover[micro_batches]> micro-batches, but the loop "
-        "steps only after every <steps> (updates: <leftover[updates]>); the gradients of <leftover[samples]> "
-        "samples stay in .grad and leak into the next epoch's first step. Step once more after the loop, "
-        "rightly weighted, or zero.",
+    named = dict(zip(("micro_batches", "updates", "samples_left"), board["leftover"].values(), strict=True))
+    board |= named
+    last = board.step(
+        "<samples> samples in batches of <batch> are <micro_batches> micro-batches, but the loop steps only "
+        "after every <steps> (updates: <updates>); the gradients of <samples_left> samples stay in .grad and "
+        "leak into the next epoch's first step. Step once more after the loop, rightly weighted, or zero.",
+        r"m = \lceil n / b \rceil = <micro_batches>, \quad u = \lfloor m / k \rfloor = <updates>, \quad "
+        r"\max(0, n - u k b) = <samples_left>",
         value="leftover",
     )
+    yield last.model_copy(update={"named": named})
 
 
 def prove(question: Question, answer: Answer) -> Iterator[Proof]:
@@ -131,27 +135,31 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
 def attempt(question: Question, write: Attempt) -> None:
     """What an epoch leaves over."""
     samples, batch, steps = question.samples, question.batch, question.steps
-
-    def counted(micro_batches: int, updates: int, left: int) -> dict[str, int]:
-        return {"micro_batches": micro_batches, "updates": updates, "samples": left}
-
-    whole, micro = samples // batch, -(-samples // batch)
-    done = micro // steps * steps
+    micro = write(
+        "micro_batches",
+        -(-samples // batch),
+        "micro-batches of an epoch",
+        "Does the last, smaller micro-batch count?",
+        r"m = \lceil n / b \rceil",
+        dropped=("the last, smaller micro-batch is not counted", samples // batch),
+    )
+    updates = write(
+        "updates",
+        int(micro // steps),
+        "updates of an epoch",
+        "Does the loop step when fewer micro-batches are left than it waits for?",
+        r"u = \lfloor m / k \rfloor",
+        stepped=("a step is made for the leftover micro-batches, too", int(-(-micro // steps))),
+        every=("a step is made after every micro-batch", micro),
+    )
     write(
-        "leftover",
-        counted(micro, done // steps, max(0, samples - done * batch)),
-        "micro-batches and updates of an epoch, and samples whose gradients are left over",
-        "Does the last, smaller micro-batch count, and does the loop step after it?",
-        r"m = \lceil n / b \rceil, \quad u = \lfloor m / k \rfloor, \quad n - u k b",
-        dropped=(
-            "the last, smaller micro-batch is not counted",
-            counted(whole, whole // steps, max(0, samples - whole // steps * steps * batch)),
-        ),
-        full=(
-            "the leftover micro-batches are all taken to be full",
-            counted(micro, done // steps, (micro - done) * batch),
-        ),
-        stepped=("a step is made for the leftover micro-batches", counted(micro, -(-micro // steps), 0)),
+        "samples_left",
+        max(0, samples - updates * steps * batch),
+        "samples whose gradients are left over",
+        "How many samples went into the updates?",
+        r"n - u k b",
+        full=("all leftover micro-batches are taken to be full", (micro - updates * steps) * batch),
+        counted=("micro-batches are counted, not samples", micro - updates * steps),
     )
 
 

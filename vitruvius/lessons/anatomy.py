@@ -24,7 +24,8 @@ SUBJECT = "vision transformers"
 TASK = (
     "The parts of a Vision Transformer (its sizes are given under arch). Count the pairs that "
     "attention compares, the weights of the attention and of the MLP of one layer, the parameters of "
-    "all norms and of the head, and all parameters together."
+    "all norms and of the head, and all parameters together. (Where head_dim is None, a head is width / "
+    "heads wide; every norm scales and shifts each entry.)"
 )
 DEEPEST = 64
 POSITIONS = {

@@ -28,8 +28,9 @@ SUBJECT = "attention"
 TASK = (
     "Self-attention as a convolution whose ends wrap around: rows of x are the contents of the "
     "tokens, taps are the maps of the left neighbour, the token itself and the right neighbour (they "
-    "multiply rows from the right). What should come out, and which part of the weight goes to the "
-    "wrong tokens at this sharpness s, when the score wanted leads by s / sqrt(n)?"
+    "multiply rows from the right). What should come out? Which part of the weight of a head goes to "
+    "the wrong tokens at this sharpness s, when the score wanted leads by s / sqrt(n) and all others are "
+    "equal? What comes out then, and by how much is an entry off at most?"
 )
 MEANINGS = {
     "identity": "Each token asks for its own place and gets its own content back.",
@@ -98,7 +99,8 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     board |= {f"W_{part}": weights[f"w_{part}"][0] for part in "qkv"}
     yield board.step(
         "The query of head 1 turns a position into the one it looks for, times the sharpness <sharpness>; "
-        "the key is the position, the value the content. Each of the <heads> heads has its own query map.",
+        "the key is the position, the value the content."
+        + (" Each of the <heads> heads has its own query map." if board["heads"] > 1 else ""),
         r"W_q = <W_q>, \quad W_k = <W_k>, \quad W_v = <W_v>",
         "W_q W_k W_v",
     )
@@ -142,18 +144,18 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
 
 
 def attempt(question: Question, write: Attempt) -> None:
-    """What is to come out, and the weight that goes astray."""
-    target, n, sharpness = _target(question).astype(float), len(question.x), float(question.sharpness)
-    mirrored: Any = target
-    cut: Any = target
+    """What is to come out, the weight that goes astray, and what comes out with it."""
+    right, n, sharpness = _target(question).astype(float), len(question.x), float(question.sharpness)
+    mirrored: Any = right
+    cut: Any = right
     if question.kind == "convolution":
         (x, *taps), reach = arrays(question.x, *question.taps), len(question.taps) // 2
         mirrored = sum(x[seen] @ tap for seen, tap in zip(question.sources, taps[::-1], strict=True))
         padded = np.pad(x, ((reach, reach), (0, 0)))
         cut = sum(padded[i : i + n] @ tap for i, tap in enumerate(taps))
-    write(
+    target = write(
         "target",
-        target,
+        right,
         "what should come out, a row per token",
         "Which tokens does a token see, and which map belongs to which neighbour?",
         r"y_i = \sum_o x_{i+o} T_o, \text{ places beyond the ends wrap around}",
@@ -161,17 +163,37 @@ def attempt(question: Question, write: Attempt) -> None:
         cut=("the ends do not wrap around but see zeros", cut),
     )
 
-    def lost(lead: float, others: int) -> float:
+    def share(lead: float, others: int) -> float:
         return others / (math.exp(min(lead, 700.0)) + others)
 
-    write(
+    lost = write(
         "lost",
-        lost(sharpness / n**0.5, n - 1),
+        share(sharpness / n**0.5, n - 1),
         "part of the weight that goes to the wrong tokens",
         "How many wrong tokens are there, and by how much does the right score lead?",
         r"1 - w = \frac{n - 1}{e^{s / \sqrt{n}} + n - 1}",
-        no_root=("the score is not divided by sqrt(n)", lost(sharpness, n - 1)),
-        all_tokens=("the right token is counted among the wrong ones", lost(sharpness / n**0.5, n)),
+        no_root=("the score is not divided by sqrt(n)", share(sharpness, n - 1)),
+        all_tokens=("the right token is counted among the wrong ones", share(sharpness / n**0.5, n)),
+    )
+    every = right.sum(0)  # what a token would give that saw all of them with weight 1
+    each = lost / (n - 1)
+    output = write(
+        "output",
+        (1 - lost - each) * target + each * every,
+        "what comes out, a row per token",
+        "What do the wrong tokens bring, each with its share of the lost weight?",
+        r"(1 - l) \, y_i + \frac{l}{n - 1} \Big( \sum_j y_j - y_i \Big)",
+        nothing=("the wrong tokens are taken to bring nothing", (1 - lost) * target),
+        not_shared=("every wrong token gets all of the lost weight", (1 - 2 * lost) * target + lost * every),
+    )
+    gap = np.abs(output - target)
+    write(
+        "error",
+        float(gap.max()),
+        "largest difference of an entry from what should come out",
+        "Which entry is furthest off?",
+        r"\max_{i, e} |\text{output}_{ie} - y_{ie}|",
+        mean=("the mean difference is given", float(gap.mean())),
     )
 
 

@@ -179,7 +179,7 @@ def _bottleneck(board: Board) -> Iterator[Step]:
     )
     left = Fraction(1, 4) / (10 + Fraction(1, 4))  # the share of a direction of variance 10 that is lost
     yield Board(noisy=200 * left + 80, clean=200 * left**2 + 80).step(
-        "For the assignment's synthetic data (20 directions of variance 10, 80 of variance 1, noise 1/2) "
+        "For the data set `synthetic` of this package (20 directions of variance 10, 80 of 1, noise 1/2) "
         "with latent 20 the training loss cannot fall below <noisy:.6g>; on clean inputs the same map has "
         "<clean:.6g>, hardly more than the 80 of PCA.",
         r"20 \cdot \frac{10 \cdot 1/4}{10 + 1/4} + 80 = <noisy>, \quad 20 \cdot 10 \left( \frac{1/4}{10 + "

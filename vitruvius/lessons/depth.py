@@ -28,10 +28,10 @@ from vitruvius.lessons._tensors import Array, softmax
 
 SUBJECT = "training"
 TASK = (
-    "A gradient goes back through <depths> plain layers of relu with D Var(w) = <gain>, in each of "
-    "which a weight matrix multiplies its squared length by that number and the relu halves it. How "
-    "large is it (its length, not the square) at the output of the first of the deepest network's "
-    "layers, if it is 1 at the last? And how large if every layer has a skip, h' = h + W relu(h)?"
+    "Networks of <depths> plain layers of relu start with D Var(w) = <gain>: going back through a layer, the "
+    "weight matrix multiplies the squared length of a gradient by that number, and the relu halves it. How "
+    "large is the gradient (its length, not the square) at the output of the deepest network's first layer, "
+    "if it is 1 at the output of its last? And how large if every layer has a skip, h' = h + W relu(h)?"
 )
 KINDS = ("plain", "residual", "normalised", "both")
 SAMPLES, CLASSES, EPS, DIVERGED = 64, 4, 1e-5, 1e6
@@ -142,7 +142,11 @@ def _panels(ways: dict[str, ByKindAndDepth], deepest: str) -> Panels:
 
 def _training_steps(question: Question, board: Board, runs: ByKindAndDepth) -> Iterator[Step]:
     losses = board["loss"].items()
-    bars = {f"{kind} {depth}": loss or 0.0 for kind, row in losses for depth, loss in row.items()}
+    bars = {
+        f"{kind} {depth}" + (" (diverged)" if loss is None else ""): loss or 0.0
+        for kind, row in losses
+        for depth, loss in row.items()
+    }
     rows = [["layers", *runs["plain"]], *([kind, *map(_shown, row.values())] for kind, row in losses)]
     names, heights = tuple(bars), tuple(bars.values())
     board |= {"samples": SAMPLES, "classes": CLASSES, "guess": log(CLASSES)}
@@ -152,7 +156,7 @@ def _training_steps(question: Question, board: Board, runs: ByKindAndDepth) -> I
         "depth; guessing costs <guess:.4g>." + _compared(board["loss"]["plain"]),
         "<rows>",
         "loss",
-        Bars(title="Training loss", names=names, values=heights, y_label="loss (0: diverged)"),
+        Bars(title="Training loss", names=names, values=heights, y_label="loss"),
     )
     started = {c: question.model_copy(update={"gain": c}) for c in (Fraction(1, 3), Fraction(2))}
     kept = {

@@ -93,19 +93,20 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     run, (tokens, width, heads, head_dim, _) = _forward(question), question.sizes.values()
     board = Board(run._asdict(), x=question.x, width=width, heads=heads, head_dim=head_dim)
     board |= {"mean": run.x_ND[0].mean(), "variance": run.x_ND[0].var()}
+    board |= {"normed": run.normed_ND, "weights": run.weights_HNN, "active": run.active_NM}
     yield board.step(
         "Layer norm looks at one token at a time: take its mean off and divide by its deviation. The first "
         "token has mean <mean> and variance <variance>, a sum over <width> entries divided by <width>.",
         r"\mathrm{LN}_1(x)_1 = \frac{<x[0]> - <mean:.6g>}{\sqrt{<variance:.6g> + \epsilon}} \odot \gamma + "
-        r"\beta = <normed_ND[0]>",
-        "normed_ND",
+        r"\beta = <normed[0]>",
+        "normed",
     )
     rows = [f"head {head} token {token}" for head in range(1, heads + 1) for token in range(1, tokens + 1)]
     yield board.step(
         "Each of the <heads> heads compares its queries with its keys, scaled by the root of <head_dim>, and "
-        "mixes its values; the first token of head 1 looks at itself with weight <weights_HNN[0][0][0]>.",
-        r"\operatorname{softmax}\left(\frac{Q_1 K_1^T}{\sqrt{<head_dim>}}\right) = <weights_HNN[0]>",
-        "weights_HNN",
+        "mixes its values; the first token of head 1 looks at itself with weight <weights[0][0][0]>.",
+        r"\operatorname{softmax}\left(\frac{Q_1 K_1^T}{\sqrt{<head_dim>}}\right) = <weights[0]>",
+        "weights",
         heatmap("Attention weights of every head", run.weights_HNN.reshape(-1, tokens), rows, "token "),
     )
     board |= {"moved": _moved(run.x_ND, run.after_ND), "moved_again": _moved(run.after_ND, run.output_ND)}
@@ -119,7 +120,7 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     yield board.step(
         "The second norm, then the hidden units, the same map for every token: <below> of <units> are "
         "negative, and <NAME> holds them back.",
-        r"\operatorname{<name>}(\mathrm{LN}_2(u) W_1 + b_1) = <active_NM>",
+        r"\operatorname{<name>}(\mathrm{LN}_2(u) W_1 + b_1) = <active>",
     )
     yield board.step(
         "The second map leads back to the width and is added again: the tokens move by another <moved_again> "
@@ -149,7 +150,7 @@ def attempt(question: Question, write: Attempt) -> None:
     write_norm = {"sample": x.std(1, ddof=1, keepdims=True), "columns": x.std(0, keepdims=True)}
     centred = x - x.mean(1, keepdims=True)
     normed = write(
-        "normed_ND",
+        "normed",
         _norm(question, x, 1),
         "the tokens after the first norm",
         "Over what are mean and variance taken: over the entries of a token, or over the tokens?",
@@ -160,7 +161,7 @@ def attempt(question: Question, write: Attempt) -> None:
     q, k, v = (normed @ array(f"w_{part}") for part in "qkv")
     products, head_dim = q @ k.swapaxes(1, 2), q.shape[2]
     weights = write(
-        "weights_HNN",
+        "weights",
         softmax(products / head_dim**0.5),
         "attention weights of each head, a row per query",
         "What are the scores divided by?",
@@ -181,7 +182,7 @@ def attempt(question: Question, write: Attempt) -> None:
     hidden = _norm(question, after, 2) @ array("w_1") + array("b_1")
     plain = after @ array("w_1") + array("b_1")
     active = write(
-        "active_NM",
+        "active",
         _active(question, hidden),
         "hidden units of the MLP behind the activation",
         "What goes into the MLP: the sum, or the normed sum?",

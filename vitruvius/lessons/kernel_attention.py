@@ -30,8 +30,8 @@ SUBJECT = "attention"
 TASK = (
     "Kernel attention with the similarity (q . k + 1)^2. Rows of q, k and v are vectors. Work out the "
     "similarities of every query with every key and the outputs; then, for N = <tokens> tokens of "
-    "width D = <dim> (queries, keys and values alike, C = (D + 1)(D + 2)/2 features), the multiply- "
-    "adds of softmax attention and of the route over features."
+    "width D = <dim> (queries, keys and values alike, C = (D + 1)(D + 2)/2 features), the "
+    "multiply-adds of softmax attention and of the route over features."
 )
 SIMILARITIES = {"quadratic": r"(q \cdot k + 1)^2", "linear": r"\phi(q) \cdot \phi(k)"}
 MAPS = {
@@ -74,7 +74,7 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     yield board.step(
         "Every query with every key: <pairs> similarities, the smallest <least:.4g>.",
         rf"\kappa(q, k) = {SIMILARITIES[question.kernel]}: \quad <similarity>",
-        figure=heatmap("Similarity: query down, key across", similarity),
+        figure=heatmap("Similarity: query down, key across", similarity, "q", "k"),
     )
     board["phi"] = [[sympy.latex(x) for x in row] for row in phi_q]
     yield board.step(

@@ -88,7 +88,7 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     yield board.step(
         "Derive the gradients: with the residual R = X - W2 W1 X the loss is tr(R'R)/<n>. A small change dW2 "
         "changes R by -dW2 W1 X, a change dW1 by -W2 dW1 X; a trace lets its factors turn round, and what "
-        "stands beside the transposed change is the gradient. Set to 0, they are the first-order conditions.",
+        "stands before a change is its gradient, transposed. Set to 0, they are the first-order conditions.",
         r"d\mathcal{L} = \frac{2}{n} \mathrm{tr}(R^T dR) = -\frac{2}{n} \mathrm{tr}(W_1 X R^T \, dW_2) - "
         r"\frac{2}{n} \mathrm{tr}(X R^T W_2 \, dW_1) \; \Rightarrow \; (X - W_2 W_1 X) X^T W_1^T = 0, \quad "
         r"W_2^T (X - W_2 W_1 X) X^T = 0",

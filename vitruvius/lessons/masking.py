@@ -24,9 +24,11 @@ SUBJECT = "attention"
 TASK = (
     "Hide time steps from softmax attention (scores not divided by anything): the query of time step "
     "<step> must not see the later ones. Rows of keys, values and queries are time steps. Work out "
-    "the weights, their sum and the output when the mask is done right; and what comes out if weights "
-    "are deleted after the softmax (zero_weight)."
+    "its scores, the weights and the output when the mask is done right; and the weights, their sum "
+    "and the output if hidden weights are deleted after the softmax instead."
 )
+NAMED = {"right": "masked", "zero_weight": "deleted"}
+"""What the values of a way are called where a student works them out."""
 VERDICTS = {
     "right": "Minus infinity goes in before softmax. Its exponential is 0, so a hidden step has no weight "
     "and no share in the sum below the fraction: the weights sum to <total:.6g>, and changing the hidden "
@@ -80,15 +82,23 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     """The right way, then each wrong one with what gives it away."""
     ways = dict(_ways(question))
     rows, names = [way["weights"] for _, way in ways.values()], [name.replace("_", " ") for name in ways]
+    asked, compared = question.queries[question.step - 1], Board(step=question.step, count=len(question.keys))
+    compared |= {"query": asked, "scores": np.array(question.keys) @ np.array(asked)}
+    yield compared.step(
+        "The query of time step <step> is compared with all <count> keys: one score each, none hidden yet.",
+        r"s_j = k_j^T q, \quad q = <query:column>, \quad s = <scores>",
+    )
     for name, (shown, way) in ways.items():
         board = Board(way, **way["leak"], shown=shown, penalty=question.penalty)
         board["hidden"] = question.hide @ way["weights"]
-        yield board.step(
+        step = board.step(
             VERDICTS[name],
             r"<shown> \;\Rightarrow\; w = <weights>, \quad a = <output>",
             way,
             heatmap("Weights by way of masking", rows, names, "k") if name == "right" else None,
         )
+        parts = ("weights", "total", "output") if name in NAMED else ()
+        yield step.model_copy(update={"named": {f"{NAMED[name]}_{part}": way[part] for part in parts}})
     yield Answer(fields={name: way for name, (_, way) in ways.items()})
 
 
@@ -111,40 +121,67 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
 
 
 def attempt(question: Question, write: Attempt) -> None:
-    """The right way, and what deleting weights gives."""
-    ways = {name: way for name, (_, way) in _ways(question)}
-    (keys, values), hide = arrays(question.keys, question.values), question.hide
-    score = keys @ np.array(question.queries[question.step - 1], float)
-    open_, scaled = softmax(score), softmax(np.where(hide, -np.inf, score / keys.shape[1] ** 0.5))
-
-    def shown(weight: Array, of: str) -> dict[str, Any]:
-        return ways[of] | {"weights": weight, "total": weight.sum(), "output": weight @ values}
-
-    write(
-        "right",
-        ways["right"],
-        "the right way: weights, their sum, the output",
+    """The scores, the right way, and what deleting weights gives."""
+    (keys, values, queries), hide = arrays(question.keys, question.values, question.queries), question.hide
+    right = keys @ queries[question.step - 1]
+    score = write(
+        "scores",
+        right,
+        "scores of the query, one for each key",
+        "Which query asks, and with what is it compared?",
+        r"s_j = k_j^T q",
+        scaled=("the scores are divided by the root of the width", right / keys.shape[1] ** 0.5),
+        next_query=("the query of the next time step is taken", keys @ queries[question.step % len(queries)]),
+    )
+    open_ = softmax(score)
+    cut = np.where(hide, 0.0, open_)
+    masked = write(
+        "masked_weights",
+        softmax(np.where(hide, -np.inf, score)),
+        "weights when the mask is done right",
         "What must a hidden score be so that its exponential is 0?",
         r"\operatorname{softmax}(s_j \text{, hidden ones } -\infty)",
-        zero_score=("hidden scores are set to 0", shown(ways["zero_score"]["weights"], "right")),
-        deleted=("weights are deleted after the softmax", shown(ways["zero_weight"]["weights"], "right")),
-        unmasked=("nothing is hidden", shown(open_, "right")),
-        scaled=("the scores are divided by the root of the width", shown(scaled, "right")),
+        zero_score=("hidden scores are set to 0", softmax(np.where(hide, 0.0, score))),
+        deleted=("weights are deleted after the softmax", cut),
+        unmasked=("nothing is hidden", open_),
     )
-    renormalised = shown(ways["right"]["weights"], "zero_weight")
     write(
-        "zero_weight",
-        ways["zero_weight"],
-        "deleted after the softmax: weights, their sum, the output",
-        "What do the weights add up to when some are deleted?",
+        "masked_output",
+        masked @ values,
+        "output when the mask is done right",
+        "What is mixed with the weights?",
+        r"a = \sum_j w_j v_j",
+        keys_mixed=("keys are mixed, not values", masked @ keys),
+    )
+    deleted = write(
+        "deleted_weights",
+        cut,
+        "weights when hidden ones are deleted after the softmax",
+        "Over which scores does the softmax run here?",
         r"\operatorname{softmax}(s) \odot \text{seen}",
-        renormalised=("the weights are normalised again", renormalised),
-        undeleted=("nothing is deleted", shown(open_, "zero_weight")),
+        renormalised=("the weights are normalised again", masked),
+        undeleted=("nothing is deleted", open_),
+    )
+    write(
+        "deleted_total",
+        deleted.sum(),
+        "sum of these weights",
+        "What is missing from 1 when some are deleted?",
+        r"\sum_j w_j = 1 - \sum_{\text{hidden}} \operatorname{softmax}(s)_j",
+        gone=("the deleted weights are added up", 1 - deleted.sum()),
+    )
+    write(
+        "deleted_output",
+        deleted @ values,
+        "output with these weights",
+        "Are the weights divided by their sum once more?",
+        r"a = \sum_j w_j v_j",
+        divided=("the output is divided by the sum of the weights", deleted @ values / deleted.sum()),
     )
 
 
 def draw(random: Random) -> dict[str, Any]:
-    """Three time steps; the last one or two are hidden."""
+    """Three time steps; the last one is hidden."""
     given = {name: whole(random, -1, 2, 3, 3) for name in ("keys", "queries")}
     return given | {"values": whole(random, 0, 5, 3, 3), "step": 2}
 

@@ -28,8 +28,8 @@ from vitruvius.lessons._tensors import Array
 SUBJECT = "training"
 TASK = (
     "The shortest solution of X w = y, and gradient descent from 0 on the squared error with step "
-    "<step>. Work out the multipliers (X X^T lambda = -2 y), the shortest solution, and the first "
-    "<iterations> iterates, the start included."
+    "<step>. Work out the multipliers (X X^T lambda = -2 y), the shortest solution, and the "
+    "iterates: the start and what the first <iterations> steps give."
 )
 RUN = 200
 """Steps of the long run, in floating point."""

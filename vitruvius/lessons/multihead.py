@@ -319,7 +319,7 @@ def _head_steps(question: Question, board: Board) -> Iterator[Step]:
         "gives <best> to its best key.",
         r"<first>, \quad A_<i> = <shown[weights]>",
         "weights",
-        heatmap(f"Weights of head {board['i']}: query by key", board["weights"]),
+        heatmap(f"Weights of head {board['i']}: query by key", board["weights"], "q", "k"),
     )
     yield board.step(
         "Head <i>: mix the <values> values with these weights: the output of head <i>.",

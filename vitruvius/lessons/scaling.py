@@ -93,7 +93,7 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     board |= {"own": square + dim * sigma**2, "own_variance": 4 * sigma**2 * square + 2 * dim * sigma**4}
     yield board.step(
         "Independence is needed. If a token looks at itself through one map for both (q = k), every term is "
-        "a square: the mean is <own>, and the variance about twice as large, <own_variance>.",
+        "a square: the mean is <own>, and the variance just twice as large, <own_variance>.",
         r"E[q^T q] = \mu^T \mu + d \sigma^2 = <own>, \quad "
         r"\mathrm{Var}[q^T q] = 4 \sigma^2 \mu^T \mu + 2 d \sigma^4 = <own_variance>",
         "own own_variance",

@@ -26,9 +26,9 @@ from vitruvius.lessons._tensors import Array, arrays, attend, softmax, tensors, 
 SUBJECT = "attention"
 TASK = (
     "Attention with the scale beta: weights are the softmax of beta times the products. Rows of q, k "
-    "and v are vectors. Work out the outputs for each beta (a row per query), the entropies of the "
-    "weights in nats, the outputs in the limits of beta to 0 and to infinity, and the convenient "
-    "scale."
+    "and v are vectors. Work out the products (a row per query), the outputs for each beta (a row per "
+    "query), the entropies of the weights in nats, the outputs in the limits of beta to 0 and to "
+    "infinity, and the convenient scale."
 )
 HARD, SOFT = "hard attention, self or cross", "soft attention, self or cross"
 
@@ -53,13 +53,14 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     weights = [softmax(-float(beta) * gap) for beta in betas]
     outputs, entropies = [weight @ v for weight in weights], [_entropy(weight) for weight in weights]
     board = Board(keys=keys, beta=betas[-1], columns=outputs[-1].T, mean=np.mean(entropies[-1]))
-    board["most"] = math.log(keys)
+    board |= {"most": math.log(keys), "scores": score, "products": score.T}
     yield board.step(
         "Each column of the output mixes the <keys> values with the softargmax of the scaled scores. At the "
         "last scale, <beta>, the mean entropy of the weights is <mean:.4g> nats; <keys> equal weights would "
         "have <most:.4g>. The answer lists the columns, one output per query.",
-        r"H = V \operatorname{softargmax}_\beta(K^T Q) = <columns> \quad (\beta = <beta>)",
-        outputs[-1],
+        r"K^T Q = <products>, \quad H = V \operatorname{softargmax}_\beta(K^T Q) = <columns> "
+        r"\quad (\beta = <beta>)",
+        "scores",
     )
     yield _curve_step(max(*map(float, betas), 1.0), gap)
     best = gap == 0
@@ -111,9 +112,17 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
 
 
 def attempt(question: Question, write: Attempt) -> None:
-    """Outputs and entropies at each scale, the limits, the usual scale."""
+    """The products, outputs and entropies at each scale, the limits, the usual scale."""
     q, k, v = arrays(question.q, question.k, question.v)
-    score, betas = q @ k.T, [float(beta) for beta in question.betas]
+    betas = [float(beta) for beta in question.betas]
+    score = write(
+        "scores",
+        q @ k.T,
+        "products of queries and keys, a row per query",
+        "Which entries are multiplied with which, and what is added up?",
+        r"s_{ij} = q_i \cdot k_j",
+        divided=("the products are divided by the root of the width", q @ k.T / k.shape[1] ** 0.5),
+    )
 
     def weights(scale: float, base: float = 1.0) -> list[Array]:
         return [softmax(base * scale * beta * score) for beta in betas]

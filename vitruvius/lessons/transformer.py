@@ -192,7 +192,8 @@ def _against_recurrence(board: Board) -> Iterator[Step]:
         "Along that path a gradient is multiplied <steps> times: it vanishes if a step shrinks it and "
         "explodes if it stretches it. With <gain> per step <surviving:.3g> of it is left. Gates (LSTM) bring "
         "the factor near 1; attention and its sums make the path short instead.",
-        r"\left| \frac{\partial h_n}{\partial h_1} \right| \le g^{n-1} = <gain>^{<steps>} = <surviving>",
+        r"\left| \frac{\partial h_n}{\partial h_1} \right| \le g^{n-1} = \left( <gain> \right)^{<steps>} "
+        r"= <surviving>",
     )
     lengths = [board["d"] * 2.0**power for power in range(-4, 4)]
     growth = {"self-attention, 2n²d": [2 * n * n * board["d"] for n in lengths]}
@@ -211,7 +212,8 @@ def _against_recurrence(board: Board) -> Iterator[Step]:
 def _encoder_steps(question: Question, board: Board) -> Iterator[Step]:
     run = net.encode(question.maps, question.small_heads, question.array("source"))
     size = question.sizes
-    board |= run._asdict() | {"small": size["D"], "head": size["D"] // question.small_heads, "N": size["N"]}
+    board |= run._asdict() | {"seen": run.seen_ND, "small": size["D"], "N": size["N"]}
+    board["head"] = size["D"] // question.small_heads
     yield board.step(
         "The encoder reads the source: embeddings times the root of the width, plus sines and cosines of the "
         "position, since attention alone sees a set. In its self-attention queries, keys and values are "
@@ -227,9 +229,9 @@ def _encoder_steps(question: Question, board: Board) -> Iterator[Step]:
         "entries get mean 0 and variance 1 by their own statistics, independent of the batch and of the "
         "length. The sum lets signals and gradients pass, the norm keeps their size equal in every layer. "
         "(The paper normalises after the sum; before the part, as a ViT does, deep networks train better.)",
-        r"u = \mathrm{LN}(x + [A_1 V_1; \dots; A_H V_H] W_o) = <seen_ND>, \quad \mathrm{LN}(z) = \gamma "
+        r"u = \mathrm{LN}(x + [A_1 V_1; \dots; A_H V_H] W_o) = <seen>, \quad \mathrm{LN}(z) = \gamma "
         r"\odot \frac{z - \bar z}{\sqrt{\mathrm{var}(z) + \epsilon}} + \beta",
-        "seen_ND",
+        "seen",
     )
     yield board.step(
         "The feed-forward part: two maps with relu between, the same for every token, each token alone (a "

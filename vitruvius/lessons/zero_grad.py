@@ -26,9 +26,9 @@ from vitruvius.lessons._proofs import agree, holds
 SUBJECT = "training"
 TASK = (
     "A training loop that forgets to zero the gradients, on the loss a/2 (w - w*)^2 with a = "
-    "<curvature>, w* = <target>, the start w = <start> and the learning rate <rate>. Work out the "
-    "first <steps> steps with and without zeroing (start included), and the number of steps of one "
-    "swing of the loop without."
+    "<curvature>, w* = <target>, the start w = <start> and the learning rate <rate>. Which part of its "
+    "distance to w* does one step with zeroing go (pace)? Work out the first <steps> steps with and "
+    "without zeroing (start included), and the number of steps of one swing of the loop without."
 )
 PATCH = """\
  model.train()
@@ -158,13 +158,23 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
 
 
 def attempt(question: Question, write: Attempt) -> None:
-    """Both runs, and the period of the second."""
+    """The pace, both runs, and the period of the second."""
+    start, target, right = float(question.start), float(question.target), float(question.pace)
+    pace = write(
+        "pace",
+        right,
+        "part of the distance to w* that one step with zeroing goes",
+        "What is the gradient of the loss, and what is it multiplied by?",
+        r"\eta a",
+        doubled=("the gradient is taken without the half of the loss", 2 * right),
+        curvature_only=("the learning rate is left out", float(question.curvature)),
+    )
 
-    def run(carry: float, scale: float = 1.0) -> list[float]:
-        w, total, found = float(question.start), 0.0, [float(question.start)]
+    def run(carry: float) -> list[float]:
+        w, total, found = start, 0.0, [start]
         for _ in range(question.steps):
-            total = carry * total + scale * float(question.curvature) * (w - float(question.target))
-            w -= float(question.rate) * total
+            total = carry * total + pace * (w - target)
+            w -= total
             found.append(w)
         return found
 
@@ -174,15 +184,10 @@ def attempt(question: Question, write: Attempt) -> None:
         "w before the first step and after each step, with and without zeroing",
         "What does backward() do to a gradient that was not zeroed?",
         r"w_{t+1} = w_t - \eta g_t, \quad w_{t+1} = w_t - \eta \sum_{s \le t} g_s",
-        doubled=(
-            "the gradient is taken without the half of the loss",
-            {"with": run(0, 2), "without": run(1, 2)},
-        ),
         forgotten=("half of the old gradient is kept", {"with": run(0), "without": run(0.5)}),
         same=("both loops are taken to be the same", {"with": run(0), "without": run(0)}),
     )
-    pace = float(question.pace)
-    if pace >= 4:
+    if not 0 < pace < 4:
         return
     swing = pi / asin(pace**0.5 / 2)
     write(

@@ -110,13 +110,14 @@ def plain_ticks(axis: "MatplotlibAxis") -> None:
 def short(value: float) -> str:
     """A number as the label of a tick.
 
-    >>> short(0.01), short(1e-6), short(5000), short(20_000), short(-1e6), short(3e9)
-    ('0.01', '1e-6', '5000', '20k', '-1M', '3G')
+    >>> short(0.01), short(1e-6), short(5000), short(20_000), short(-1e6), short(3e9), short(1e14)
+    ('0.01', '1e-6', '5000', '20k', '-1M', '3G', '100T')
     """
     if abs(value) < 1e4:
         mantissa, _, exponent = f"{value:g}".partition("e")
         return f"{mantissa}e{int(exponent)}" if exponent else mantissa
-    size, suffix = next(unit for unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")) if abs(value) >= unit[0])
+    units = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+    size, suffix = next(unit for unit in units if abs(value) >= unit[0])
     return f"{value / size:g}{suffix}"
 
 

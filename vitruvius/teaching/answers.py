@@ -18,7 +18,7 @@ PATH = re.compile(r"(\w[\w .-]*?)((?:\.[\w -]+|\[\d{1,4}(?:,\s*\d{1,4})*\])*)")
 
 def read(source: str) -> dict[str, Any]:
     """Values by name, from a JSON file, from standard input (-) or from the JSON itself."""
-    if source.lstrip().startswith("{"):
+    if source.lstrip().startswith(("{", "[")):
         return parse(source, "--check")
     if source == "-":
         text = sys.stdin.read(LIMIT + 1)
@@ -32,7 +32,9 @@ def read(source: str) -> dict[str, Any]:
 def parse(text: str, where: str) -> dict[str, Any]:
     """The object that a JSON text holds; a decimal stays the text it was written as (0.50 has two digits)."""
     try:
-        value = json.loads(text, parse_float=str, parse_int=_integer, parse_constant=_refused)
+        value = json.loads(
+            text, parse_float=str, parse_int=_integer, parse_constant=_refused, object_pairs_hook=_once
+        )
         files.refuse_surrogates(text, value)
     except json.JSONDecodeError as error:
         position = f"line {error.lineno}, column {error.colno}"
@@ -66,27 +68,31 @@ def table(text: str, where: str) -> dict[str, Any]:
             lesson, name, answer = (str(row[key] or "").strip() for key in ("lesson", "value", "answer"))
             if not lesson and name in ("student", "variant"):
                 found[name] = int(answer) if name == "variant" and answer.isdigit() else answer
-            elif answer and not _placed(found["answers"].setdefault(lesson, {}), name, answer):
-                raise UserError(f"{where}: line {number}: '{name[:40]}' is no value such as weights[2,1]")
+            elif answer and (fault := _fault(found["answers"].setdefault(lesson, {}), name, answer)):
+                raise UserError(f"{where}: line {number}: '{name[:40]}' is {fault}")
     except csv.Error as error:
         raise UserError(f"{where}: not CSV: {error}") from None
     return found
 
 
-def _placed(values: dict[Any, Any], name: str, answer: str) -> bool:
-    """Put an answer at its place in nested dictionaries; a list becomes a dictionary by number, from 1."""
-    found = PATH.fullmatch(name)
+def _fault(values: dict[Any, Any], name: str, answer: str) -> str:
+    """Put an answer at its place in nested dictionaries, or say what is wrong with its name.
+
+    A list becomes a dictionary by number, from 1."""
+    found, no_value = PATH.fullmatch(name), "no value such as weights[2,1]"
     if not found:
-        return False
+        return no_value
     parts: list[Any] = [found[1]]
     for word, numbers in re.findall(r"\.([\w -]+)|\[([\d, ]+)\]", found[2]):
         parts += [word] if word else [int(number) for number in numbers.split(",")]
     for part in parts[:-1]:
         values = values.setdefault(part, {})
         if not isinstance(values, dict):
-            return False
+            return no_value
+    if parts[-1] in values:
+        return "given twice"
     values[parts[-1]] = answer
-    return True
+    return ""
 
 
 def _decoded(path: Path) -> str:
@@ -94,6 +100,16 @@ def _decoded(path: Path) -> str:
         return files.read(path, LIMIT, follow=True).decode()
     except UnicodeDecodeError:
         raise UserError(f"{path}: it is no text in UTF-8") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose names occur once: of two answers with one name, nobody knows which is meant."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"'{twice[:40]}' is given twice")
+    return found
 
 
 def _integer(text: str) -> Any:

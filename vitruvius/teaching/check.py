@@ -221,13 +221,19 @@ def _near(entries: Any, value: Any) -> bool:
 
 
 def _with_slack(entries: Any, value: Any, truth: Any = None) -> Iterator[tuple[Any, Any, float]]:
-    """Entries given and computed, and the difference that is rounding beside the largest float.
+    """Entries given and computed, and the difference that is rounding beside the largest number.
 
-    The true value counts among them: what should cancel to 0 leaves its rounding."""
+    The true value counts among them: what should cancel to 0 leaves its rounding, where 0 is exact, too."""
     pairs = list(_pairs(entries, value))
-    both = [number for _, number in (*pairs, *_pairs(entries, truth)) if isinstance(number, float | Fraction)]
+    both = [number for _, number in (*pairs, *_pairs(entries, truth)) if _is_number(number)]
     slack = numbers.NOTHING * max((abs(float(number)) for number in both), default=0.0)
-    yield from ((entry, number, slack if isinstance(number, float) else 0.0) for entry, number in pairs)
+    for entry, number in pairs:
+        rounded = isinstance(number, float) or (_is_number(number) and number == 0)
+        yield entry, number, slack if rounded else 0.0
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | Fraction) and not isinstance(value, bool)
 
 
 def _same(entry: Any, truth: Any, slack: float) -> bool:

@@ -40,6 +40,8 @@ class AssignmentQuestion(NamedTuple):
     """Classes and functions of this package that were to be written."""
     errata: str
     """Where the document errs, and the right statement; empty if it does not."""
+    steps: tuple[int, ...] = ()
+    """Steps of the first lesson that answer the question in words, counted from 1; -1 is the last one."""
 
     @property
     def lessons(self) -> tuple[Lesson, ...]:
@@ -84,6 +86,7 @@ def _row(cells: list[str]) -> AssignmentQuestion:
         fields,
         modules,
         "" if errata == "-" else re.sub(r"^- \((.*)\)$", r"\1", errata).replace("`", ""),
+        tuple(int(number or -1) for number in re.findall(r"\b(?:step (\d+)|last step)\b", answer)),
     )
 
 

@@ -28,10 +28,11 @@ def draw(lesson: str, dice: random.Random, taken: set[str]) -> dict[str, Any]:
     exercise = lessons.exercise(lesson)
     if exercise is None:
         raise UserError(f"{lesson} has nothing to compute: choose from {', '.join(names())}")
-    least, limit = _mistakes(lesson, {}), max(SATURATED, _largest_weight(lesson, {}))
+    least, own = _mistakes(lesson, {}), _largest_weights(lesson, {})
+    limits = {name: max(SATURATED, largest) for name, largest in own.items()}
     for _ in range(TRIES):
         fields = exercise.draw(dice)
-        if not _is_good(lesson, fields, least, limit):
+        if not _is_good(lesson, fields, least, limits):
             continue
         written = str(solution.question(lesson, fields).model_dump(mode="json"))
         if written not in taken:
@@ -40,11 +41,13 @@ def draw(lesson: str, dice: random.Random, taken: set[str]) -> dict[str, Any]:
     raise UserError(f"{lesson}: no further exercise is found after {len(taken)}: ask for fewer variants")
 
 
-def _is_good(lesson: str, fields: dict[str, Any], least: int, limit: float) -> bool:
+def _is_good(lesson: str, fields: dict[str, Any], least: int, limits: dict[str, float]) -> bool:
     if any(map(_has_an_empty_row, fields.values())):
         return False
     try:
-        return _mistakes(lesson, fields) >= least and _largest_weight(lesson, fields) <= limit
+        if _mistakes(lesson, fields) < least:
+            return False
+        return all(most <= limits.get(name, 1.0) for name, most in _largest_weights(lesson, fields).items())
     except UserError:  # numbers that the lesson refuses, such as a matrix without an inverse
         return False
 
@@ -69,10 +72,10 @@ def _mistakes(lesson: str, fields: dict[str, Any]) -> int:
     return len({key for line in lines.values() for key in line.mistakes}) if finite else -1
 
 
-def _largest_weight(lesson: str, fields: dict[str, Any]) -> float:
-    """The largest attention weight that is written down; 0 if there is none."""
-    found = (line.value for name, line in _lines(lesson, fields).items() if name.startswith("weights"))
-    return max((number for value in found for number in _numbers(value) if number <= 1), default=0.0)
+def _largest_weights(lesson: str, fields: dict[str, Any]) -> dict[str, float]:
+    """The largest attention weight of each value that holds some."""
+    found = {name: _numbers(line.value) for name, line in _lines(lesson, fields).items() if "weights" in name}
+    return {name: max(weights) for name, weights in found.items() if weights and max(weights) <= 1}
 
 
 def _lines(lesson: str, fields: dict[str, Any]) -> Any:

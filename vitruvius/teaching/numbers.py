@@ -117,7 +117,10 @@ class _Reader:
         """The value of the whole text."""
         value = self._sum()
         if self.position < len(self.tokens):
-            raise ValueError(f"'{self.tokens[self.position][1]}' is one too many")
+            kind, text = self.tokens[self.position]
+            product = kind in ("name", "number") or text == "("
+            cure = "; a product is written with *, as in 2*e" if product else ""
+            raise ValueError(f"'{text}' is one too many{cure}")
         return value
 
     def unit(self, value: Number) -> float:

@@ -49,7 +49,9 @@ def task(solution: Solution) -> str:
     """The question in words, with its numbers."""
     found = lessons.exercise(solution.lesson)
     assert found is not None
-    return lessons.Board(vars(solution.question)).step(found.TASK).says
+    said = {True: "yes", False: "no"}
+    known = {name: said[v] if isinstance(v, bool) else v for name, v in vars(solution.question).items()}
+    return lessons.Board(known).step(found.TASK).says
 
 
 def given(solution: Solution, drawn: Any) -> Iterator[Block]:

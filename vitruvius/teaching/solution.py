@@ -74,6 +74,9 @@ def solve(lesson: str, fields: Mapping[str, Any]) -> Solution:
     first = [name for name in written if name in values]
     rest = [name for name in (*answer, *values) if name in values]
     shown = {name: number for name, (_, number) in named.items() if name in values}
+    for name in (name for name in first if name not in shown):
+        if number := _step_with(steps, values[name]):
+            shown[name] = number
     ordered = {name: values[name] for name in dict.fromkeys([*first, *rest])}
     return Solution(lesson, asked, ordered, tuple(steps), shown, whole, frozenset(known) - frozenset(values))
 
@@ -89,6 +92,17 @@ def _named(steps: list[Step]) -> dict[str, tuple[Any, int]]:
             else:
                 found.setdefault(name, (value, number))
     return {name: pair for name, pair in found.items() if pair[0] is not None}
+
+
+def _step_with(steps: list[Step], value: Any) -> int:
+    """The first step that shows a value under another name; 0 if none does, or a count might be another."""
+    if isinstance(value, bool | int | str):
+        return 0
+    for number, step in enumerate(steps, 1):
+        parts = list(step.value.values()) if isinstance(step.value, Mapping) else []
+        if any(_text(part) == _text(value) for part in (step.value, *parts, *step.named.values())):
+            return number
+    return 0
 
 
 def _text(value: Any) -> str:

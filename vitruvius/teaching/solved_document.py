@@ -87,6 +87,8 @@ def _question(
     for lesson, one in zip(row.lessons, found, strict=True):
         if lesson in shown:
             yield Text(text=f"The derivation ({lesson.name}) stands under {shown[lesson]}.", style="note")
+            if one is found[0]:
+                yield from _named_steps(row, one)
             continue
         yield Text(text=f"Derivation: {lesson.name.replace('_', ' ')}", style="title")
         yield from one.blocks
@@ -94,6 +96,13 @@ def _question(
         yield Text(text=f"Code: {name}", style="title")
         yield Text(text=source(name), style="code")
     yield Text(text="\n".join(row.commands), style="code")
+
+
+def _named_steps(row: AssignmentQuestion, one: Worked) -> Iterator[Block]:
+    """The steps that answer the question in words, from a derivation that stands elsewhere."""
+    for number in row.steps:
+        place = number if number > 0 else len(one.steps)
+        yield from report.step_blocks(place, one.steps[place - 1].model_copy(update={"figure": None}))
 
 
 def source(name: str) -> str:
