@@ -33,8 +33,8 @@ MEASURE = """async ([bytes, passes]) => {
 }"""
 
 
-def times(passes: int) -> list[float]:
-    """Milliseconds of each pass, after a warm-up of five."""
+def times(passes: int) -> tuple[list[float], str]:
+    """Milliseconds of each pass, after a warm-up of five, and the version of the browser."""
     import base64
 
     from playwright.sync_api import sync_playwright
@@ -47,8 +47,9 @@ def times(passes: int) -> list[float]:
         view.goto(page.as_uri())
         content = base64.b64encode(trained.SHIPPED.read_bytes()).decode()
         found = view.evaluate(MEASURE, [content, passes])
+        version = browser.version
         browser.close()
-    return [float(value) for value in found]
+    return [float(value) for value in found], version
 
 
 def main() -> int:
@@ -56,12 +57,14 @@ def main() -> int:
     quick = "--quick" in sys.argv[1:]
     load = None if quick else record.refuse_if_busy()
     print(record.machine())
-    found = sorted(times(20 if quick else 200))
+    found, version = times(20 if quick else 200)
+    found.sort()
     row = {"milliseconds": round(median(found), 2), "p95": round(found[int(0.95 * len(found))], 2)}
     print(f"median {row['milliseconds']} ms, 95th percentile {row['p95']} ms, goal {GOAL} ms")
     if quick:
         return 0
-    print(record.write("viewer", [row], load=load, goal=GOAL, network=trained.SHIPPED.stem))
+    about = {"chromium": version, "network": trained.SHIPPED.stem, "passes": len(found)}
+    print(record.write("viewer", [row], load=load, goal=GOAL, **about))
     return int(row["milliseconds"] > GOAL)
 
 

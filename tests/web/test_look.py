@@ -106,7 +106,7 @@ def test_over_http_it_is_the_same(site: Visitor) -> None:
         (question(range(64), changes={"hidden": [4]}), "4 patches"),
         (question(range(64), changes={"order": [0, 0, 1, 2]}), "once"),
         (question(range(64), changes={"beta": -1}), "beta"),
-        (question(range(64), changes={"beta": float("nan")}), "beta"),
+        (question(range(64), changes={"beta": float("nan")}), "JSON"),
         (question(range(64), wish="more"), "wish"),
         (question(range(64), at={"layer": 1, "head": 0, "token": 0}), "Layer 1"),
         (question(range(64), at={"layer": 0, "head": 2, "token": 0}), "Head 2"),

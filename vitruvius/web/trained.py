@@ -18,7 +18,7 @@ FILE_LIMIT = 2**28
 """Bytes of the largest file of a network that is read."""
 FIRST = ("data", "arch", "set")
 """Settings that a person reads first."""
-HERE_ONLY = ("data_dir", "threads", "device", "precision", "compile", "checkpoint", "time_limit")
+HERE_ONLY = ("data_dir", "threads", "workers", "device", "precision", "compile", "checkpoint", "time_limit")
 """Settings that say where a training ran, not what it did."""
 
 
