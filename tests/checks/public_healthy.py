@@ -415,3 +415,20 @@ for epoch in range(4):
         opt.zero_grad(); loss.backward(); opt.step()
     with torch.no_grad(): print(loss_of(valid).item())
 """
+
+HEALTHY["a policy that reads one state at a time"] = """
+from torch.distributions import Categorical
+policy = nn.Sequential(nn.Linear(2, 16), nn.Tanh(), nn.Linear(16, 2))
+opt = torch.optim.Adam(policy.parameters(), lr=5e-3)
+for episode in range(12):
+    at, logps, rewards = 0, [], []
+    for t in range(8):
+        choice = Categorical(logits=policy(torch.tensor([at / 4, t / 8])))
+        action = choice.sample()
+        logps.append(choice.log_prob(action))
+        at += 1 if action.item() else -1
+        rewards.append(float(at))
+    returns = torch.tensor(rewards).flip(0).cumsum(0).flip(0)
+    loss = -(torch.stack(logps) * (returns - returns.mean())).mean()
+    opt.zero_grad(); loss.backward(); opt.step()
+"""

@@ -35,6 +35,8 @@ def _has_rows(example: Example, steps: int) -> bool:
     )
     flat = example.x is not None and example.shifted and example.target_shape == (example.x.numel(),)
     rows = example.target_shape[:1] in ((example.rows,), ()) or flat
+    if example.x is not None and example.x.dim() < 2 and not example.target_shape:
+        return False  # the numbers of a single sample, as a policy reads its state
     return varied and rows and alone and not (example.shifted and example.time_axis == 0)
 
 
