@@ -432,3 +432,18 @@ for episode in range(12):
     loss = -(torch.stack(logps) * (returns - returns.mean())).mean()
     opt.zero_grad(); loss.backward(); opt.step()
 """
+
+HEALTHY["a head behind a recurrent network"] = """
+signal = torch.sin(torch.arange(400) * 0.07) + 0.05 * torch.randn(400)
+windows = signal.unfold(0, 13, 1)
+x_tr, y_tr = windows[:280, :-1, None], windows[:280, -1:]
+x_te, y_te = windows[300:, :-1, None], windows[300:, -1:]
+lstm, head = nn.LSTM(1, 8, batch_first=True), nn.Linear(8, 1)
+opt = torch.optim.Adam([*lstm.parameters(), *head.parameters()], lr=5e-3)
+for epoch in range(5):
+    for i in torch.randperm(280).split(40):
+        loss = F.mse_loss(head(lstm(x_tr[i])[0][:, -1]), y_tr[i])
+        opt.zero_grad(); loss.backward(); opt.step()
+    with torch.no_grad():
+        print(F.mse_loss(head(lstm(x_te)[0][:, -1]), y_te).item())
+"""

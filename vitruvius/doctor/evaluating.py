@@ -36,6 +36,8 @@ class Evaluations:
         self.held_out = HeldOut()
         self.trained: dict[int, list[Scale]] = {}
         self.lines: dict[tuple[int, str], Line] = {}
+        self.fed: set[int] = set()
+        """Networks whose inputs another network makes: they change as that one learns."""
         self.columns: dict[int, tuple[set[int], set[int], int, str]] = {}
         """By network: columns that equal the targets, and that are them on another scale; rows; line."""
 
@@ -51,6 +53,8 @@ class Evaluations:
         epoch: int,
     ) -> None:
         """A network has run on one input; which of its first rows were trained on is known."""
+        if x is not None and x.requires_grad:
+            self.fed.add(network)
         if (
             x is None
             or x.layout is not torch.strided
@@ -78,7 +82,7 @@ class Evaluations:
         network, batch = last.network, last.batch
         if (network, last.where) in self.lines:
             self.lines[network, last.where].compared = True
-        if not batch or not target.dim() or target.numel() < FEWEST_ROWS:
+        if not batch or network in self.fed or not target.dim() or target.numel() < FEWEST_ROWS:
             return
         if bool((target == target.flatten()[0]).all()):
             return
