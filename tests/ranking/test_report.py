@@ -144,7 +144,8 @@ def test_the_csv_has_every_field_of_the_network_and_every_seed() -> None:
     found["archs"][0]["scores"]["head_confidence"] |= {"values": [1.5, None], "failed": "why"}
     rows = list(csv.DictReader(io.StringIO(report.scores_csv(Result(**found)))))
     for field in Arch.model_fields.keys() - {"depth", "width", "heads"}:
-        assert rows[0][field] == ("" if (value := getattr(arch, field)) is None else str(value))
+        value = getattr(arch, field)
+        assert rows[0][field] == ("" if value is None or value == () else str(value))
         assert rows[1][field] == ""
     assert (rows[0]["heads"], rows[0]["peak_bytes"], rows[0]["predicted_ms"]) == ("1 2", "5", "0.25")
     seeds = [rows[0][f"head_confidence_{name}"] for name in ("seed0", "seed1", "failed")]

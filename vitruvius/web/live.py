@@ -39,7 +39,7 @@ async def events(site: Site, request: Request) -> AsyncIterator[str]:
     while True:
         now = _fingerprint(folder)
         if now is None:
-            yield _event("gone", {"sentence": "This run has been removed."})
+            yield REMOVED
             return
         if now != before:
             try:
@@ -52,6 +52,9 @@ async def events(site: Site, request: Request) -> AsyncIterator[str]:
                 before, spoken = now, time.monotonic()
                 yield _event("state", content)
                 if content["state"] != "running":
+                    await asyncio.sleep(SECONDS)  # half of its files removed, a run looks as if it had ended
+                    if _fingerprint(folder) is None:
+                        yield REMOVED
                     return
         elif time.monotonic() - spoken > SILENCE:
             spoken = time.monotonic()
@@ -120,3 +123,6 @@ def _fingerprint(folder: Path) -> tuple[Any, ...] | None:
 
 def _event(name: str, content: dict[str, Any]) -> str:
     return f"event: {name}\ndata: {json.dumps(content, allow_nan=False)}\n\n"
+
+
+REMOVED = _event("gone", {"sentence": "This run has been removed."})
