@@ -124,7 +124,7 @@ def write(document: Document, folder: Path) -> str:
             pictures.append(f"{stem}-{len(pictures) + 1:02d}.png")
             figures.write_png(block, folder / pictures[-1])
     opening: Block = Text(text=INTRODUCTION)
-    parts: dict[str, dict[str, tuple[Block, ...]]] = {"Document": {title: (opening,)}}
+    parts: dict[str, dict[str, tuple[Block, ...]]] = {"Document": {"What follows": (opening,)}}
     files.write(folder / f"{stem}.html", page.book(title, parts | {"Questions": document.chapters}))
     flat: list[Block] = [opening]
     for question, blocks in document.chapters.items():
