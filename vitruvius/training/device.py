@@ -27,8 +27,12 @@ The same measurements: compiling takes 15 to 17 s and saves a fifth of each step
 85 s on a machine that is idle, and after several times that on one that is not. """
 IMAGES_PER_WORKER = 8
 """Images below which a share of a batch keeps no process busy."""
-SMALL_STEP = 4e8
-"""Multiply-adds of the forward pass of a step above which threads inside the operations do as well."""
+SMALL_STEP = 2e8
+"""Multiply-adds of the forward pass of a step above which threads inside the operations do as well.
+
+Measured by benchmarks/train_step.py, batch 32, two cores, compiled: `mnist-slim` (1.2e8) takes 15.4 ms with
+two processes and 17.9 with two threads, `mnist` (3.5e8) 29.6 and 25.9.
+"""
 WORKERS_PAY_AFTER = 1e12
 """Multiply-adds of forward passes that repay starting processes: each imports torch and reads the data."""
 PRECISIONS = {
@@ -104,7 +108,7 @@ def choose_workers(choice: int, arch: Arch, batch: int, work: int, where: torch.
 
     Threads inside the operations of a small network mostly wait for one another; processes, each with a share
     of the batch, meet once per step to sum their gradients. With $T$ threads to use, $W = \min(T,
-    \lfloor B/8 \rfloor)$ processes are started if $W \ge 2$, a step of $B$ images takes at most 4e8
+    \lfloor B/8 \rfloor)$ processes are started if $W \ge 2$, a step of $B$ images takes at most 2e8
     multiply-adds forward, and the whole run (`work`) at least 1e12, so that the start is repaid.
     """
     if where.type != "cpu":
