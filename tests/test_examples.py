@@ -47,7 +47,7 @@ class TestNotebooks:
 
     def test_it_names_no_folder_of_the_machine_it_was_run_on(self, script: Path) -> None:
         text = script.with_suffix(".ipynb").read_text()
-        assert not any(place in text for place in ("/tmp/", "/home/", "/root/", "/work/"))
+        assert not any(place in text for place in (f"/{name}/" for name in ("tmp", "home", "root", "work")))
 
     @pytest.mark.slow
     def test_it_runs(self, script: Path, tmp_path: Path) -> None:
