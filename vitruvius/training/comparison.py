@@ -49,7 +49,8 @@ def sentence(part: str, known: Baselines, training: Training) -> str:
 def why(baseline: float, training: Training) -> str:
     """Name the likeliest reason why a network is no better than a classifier of pixels, with its cure."""
     augment, learned = training.augment, training.train_accuracy
-    if learned is not None and learned >= training.accuracy + GAP:
+    is_learned = learned is not None and (learned >= baseline or training.steps >= FEW_STEPS)
+    if learned is not None and is_learned and learned >= training.accuracy + GAP:
         each = training.images / max(1, training.classes)
         cure = "more images, --init of a trained network or stronger augmentation may help"
         return f"too few images ({each:,.0f} of each class on average) for what it learned by heart; {cure}"
