@@ -1,5 +1,6 @@
 """The networks that are ranked: tables, presets, users' modules; misfits are refused by name."""
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,7 @@ def test_presets_are_ranked_by_name(data: datasets.Dataset) -> None:
         (["mnits"], "no preset 'mnits': did you mean 'mnist'"),
         (
             ["mnist"],
-            "image 32: 4 and 8 do; noise:3x32x32/5 has images of 3x32x32: choose --data",
+            "image 32: 4 and 8 do; noise:3x32x32/5 has images of 3x32x32: choose other --data or --archs",
         ),
         (["./mine.py:models", "mnist"], "networks of your own stand alone"),
         (["missing.json"], "missing.json: no such file"),
@@ -57,6 +58,12 @@ def test_what_cannot_be_ranked_is_refused(words: list[str], message: str, data: 
     with pytest.raises(UserError) as caught:
         candidates.networks(words, data)
     assert message in str(caught.value)
+
+
+def test_pictures_in_files_are_read_at_a_size_that_fits_all(data: datasets.Dataset) -> None:
+    pictures = dataclasses.replace(data, name="folder:photos@32")
+    with pytest.raises(UserError, match=r": --data folder:photos@28 reads them at a size that fits all"):
+        candidates.networks(["fifty"], pictures)
 
 
 @pytest.mark.parametrize("fields", [{"image": 16}, {"channels": 1}, {"classes": 4}])
