@@ -40,14 +40,16 @@ def blocks(result: Result) -> list[Block]:
 def about(result: Result) -> str:
     """Say in a paragraph what was done, in the order of the stages."""
     plan = result.plan
-    rungs = ", ".join(f"{rung.networks} networks for {rung.steps:,} steps" for rung in plan.rungs)
+    rungs = ", ".join(
+        f"{rung.networks} network{'s' * (rung.networks != 1)} for {rung.steps:,} steps" for rung in plan.rungs
+    )
+    finalists = f"{plan.finalists} finalist{'s' * (plan.finalists != 1)}"
     return (
         f"{result.drawn:,} networks of the space {result.space} were drawn with seed {result.seed}; "
-        f"{result.fitting:,} fit the budget. Trained were {rungs or 'no networks shortly'}, then "
-        f"{plan.finalists} finalists for {plan.steps:,} steps with two seeds, the learning rate constant "
-        f"until its last fifth. Accuracies are those on {result.validation_images:,} validation images; "
-        f"intervals hold "
-        "the seeds and the images, and those of gains are corrected for the choice among the finalists."
+        f"{result.fitting:,} fit the budget. Trained were {rungs or 'no networks shortly'}, then {finalists} "
+        f"for {plan.steps:,} steps with two seeds, the learning rate constant until its last fifth. "
+        f"Accuracies are those on {result.validation_images:,} validation images; intervals hold the seeds "
+        "and the images, and those of gains are corrected for the choice among the finalists."
     )
 
 
