@@ -269,6 +269,7 @@ def test_every_hook_lets_every_kind_of_tensor_pass(kind: str) -> None:
 def test_the_uses_reach_every_replacement() -> None:
     """Otherwise the law would say nothing about the one that is left out."""
     watched = {name for owner, name, _ in hooks._replacements() if owner in (F, torch, torch.autograd)}
+    watched |= {*hooks.CRITERIA}
     assert watched <= {*USES, "scaled_dot_product_attention"}
     alone = [name for name, use in USES.items() if not outcome(use, matrix).startswith("<class")]
     refused = {"attention", "binary_cross_entropy", "dropout2d", "dropout3d", "a leaf in place"}

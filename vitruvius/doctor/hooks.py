@@ -45,6 +45,7 @@ from vitruvius.checks import (
 from vitruvius.doctor import calls, clipping, failures, loader_hooks, user_code
 from vitruvius.doctor.graphs_kept import nodes_below
 from vitruvius.doctor.passes import MODAL
+from vitruvius.doctor.rewiring import as_torchs_own, rewired
 from vitruvius.doctor.telling import tell as _tell
 from vitruvius.doctor.watcher import Watcher
 
@@ -75,6 +76,8 @@ def installed(watcher: Watcher) -> Iterator[None]:
             inherited = isinstance(owner, type) and name not in vars(owner)
             setattr(owner, name, call)
             stack.callback(*(delattr, owner, name) if inherited else (setattr, owner, name, original))
+        for name in CRITERIA:
+            stack.enter_context(rewired(getattr(functional, name), _criterion, watcher))
         functions = [(original, call) for owner, _, original, call in swaps if isinstance(owner, ModuleType)]
         _exchange_imported(dict(functions))
         stack.callback(_exchange_imported, {call: original for original, call in functions})
@@ -186,7 +189,6 @@ def _replacements() -> list[tuple[Any, str, Any]]:
         (functional, "scaled_dot_product_attention", _attention),
         (torch.jit, "script", _scripted),
     ]
-    found += [(functional, name, _criterion) for name in CRITERIA]
     found += [(functional, name, _dropout) for name in DROPOUTS]
     found += clipping.replacements() + loader_hooks.replacements()
     for kind in (lr_scheduler.LRScheduler, *_descendants(lr_scheduler.LRScheduler)):
@@ -208,7 +210,8 @@ def _scripted(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any
     functions = [call for owner, _, call in swaps if isinstance(owner, ModuleType)]
     _exchange_imported({call: call.original for call in functions})
     try:
-        return original(*args, **kwargs)
+        with as_torchs_own():
+            return original(*args, **kwargs)
     finally:
         for owner, name, call in swaps:
             setattr(owner, name, call)
