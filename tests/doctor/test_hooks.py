@@ -155,6 +155,8 @@ GIVEN: dict[str, Callable[[Tensor], tuple[Any, ...]]] = {
         ("__iadd__", "__isub__", "__imul__", "__itruediv__", "add_", "sub_", "mul_", "div_"),
         lambda x: (x, 2.0),
     ),
+    **dict.fromkeys((*calls.COMPARISONS, "__mul__", "__rmul__"), lambda x: (x, 2.0)),
+    **dict.fromkeys(("to", "type"), lambda x: (x, torch.float64)),
     **dict.fromkeys(("__add__", "__radd__", "__sub__", "__rsub__", "add", "sub"), lambda x: (x, 2.0)),
     "clamp_": lambda x: (x, 0.0),
     "fill_": lambda x: (x, 1.0),
@@ -181,6 +183,10 @@ METHODS = (  # one for each replacement
         "masked_fill",
         "view",
         "max",
+        "__gt__",
+        "float",
+        "__mul__",
+        "sum",
     ),
 )
 

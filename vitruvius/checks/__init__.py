@@ -75,6 +75,7 @@ from vitruvius.checks._training_events import (
     SchedulerStep,
     StateCarried,
     Step,
+    Units,
     Waiting,
     ZeroGrad,
 )
@@ -126,6 +127,7 @@ __all__ = [
     "Targets",
     "Trace",
     "Twin",
+    "Units",
     "UnknownFact",
     "Waiting",
     "ZeroGrad",

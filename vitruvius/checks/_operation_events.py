@@ -83,17 +83,20 @@ class Prediction(Event):
 
     axis: int | None  # along which axis; None: among all
     scores: tuple[int, ...]
+    as_made: bool = False  # the numbers lie in memory in the order of the axes: none has changed places
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Targets(Event):
-    """Whole numbers that a criterion compared with the output for a sequence of whole numbers."""
+    """What a criterion compared with the output for a sequence."""
 
     shift: int | None  # how many steps later in the input they are
-    padding: int | None = None  # the number that fills up the rows
+    padding: float | None = None  # the number that fills up the rows
     padded: float = 0.0  # the fraction of the targets that are such
     declared: bool = False  # the network's embedding or mask says that it is padding
     is_sorted: bool = False  # the rows are sorted, so that their ends may be alike by chance
+    numbers: bool = False  # they are the numbers of a regression, not classes
+    length: int = 0  # places of a row of numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,6 +38,8 @@ def attends(example: Example) -> bool:
 def order_kept(specimen: Specimen) -> str:
     """What can be shuffled in the input (tokens, patches) while the output stays; empty if nothing can."""
     before = specimen.output(specimen.x)
+    if not moved(before, specimen.output(specimen.x.flip(0))):  # it says the same about every input
+        return ""
     for example, what in _shuffled(specimen.example):
         other = copy.copy(specimen)
         other.example, other.x = example, first_input(example)

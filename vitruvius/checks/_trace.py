@@ -26,6 +26,7 @@ class Parameter:
     ran: bool = False  # the module that holds it was called while gradients were recorded
     declared: bool = True  # it is an nn.Parameter, not a plain tensor that requires a gradient
     network: int = 0  # the network that ran and holds it
+    initialised: str = ""  # the line of the user's code that set its first values, empty if torch did
     attribute: str = (
         ""  # the attribute that holds it in a list or dictionary, where parameters() sees nothing
     )

@@ -14,6 +14,17 @@ class Waiting:
     batch: int
     rows: int = 0  # rows of the network's input, 0 if unknown
     factor: float | None = None  # the loss over the value of the last criterion, if both are known
+    counted: int = 0  # targets that the criterion has taken a mean over, 0 if unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """The units of one activation."""
+
+    share: float  # the fraction of them that do not work
+    count: int
+    weights: int = 0  # key of the nearest weights before them, 0 if there are none
+    where: str = ""  # the line of the user's code that applies the activation, empty if a module does
 
 
 @dataclass(slots=True)
@@ -21,10 +32,10 @@ class GraphFacts:
     """What the autograd graph below a loss contains."""
 
     leaves: set[int] = field(default_factory=set)  # keys of the tensors that the gradient reaches
-    dead: list[tuple[float, int]] = field(default_factory=list)
-    """For each ReLU: fraction of units that are zero on the whole batch, and the number of units."""
-    saturated: list[tuple[float, int]] = field(default_factory=list)
-    """For each hidden tanh or sigmoid: fraction of values within 1 % of a bound, and the number of values."""
+    dead: list[Units] = field(default_factory=list)
+    """Of each ReLU, the last first: units that are zero on the whole batch."""
+    saturated: list[Units] = field(default_factory=list)
+    """Of each hidden tanh or sigmoid, the last first: values within 1 % of a bound."""
     zero_derivative: str = ""  # the first operation whose derivative is zero (round, sign, ...)
     softmax_twice: bool = False  # the log-softmax of the loss is taken of a softmax
     sigmoid_twice: bool = False  # a sigmoid feeds binary_cross_entropy_with_logits, which applies one itself
@@ -33,6 +44,8 @@ class GraphFacts:
     """A difference to a constant that has more elements than its operand: shape before and after."""
     constants: list[tuple[str, float]] = field(default_factory=list)
     """Numbers without a gradient that are added to the loss: line and value."""
+    cut: tuple[str, str, float] | None = None
+    """Such a number that comes from a comparison of what has a gradient: line of that, of the sum, value."""
     scalar_leaves: list[int] = field(default_factory=list)
     """Keys of the single numbers with requires_grad that are added to the loss."""
     query_softmax: tuple[str, str, int, bool] | None = None
@@ -102,6 +115,7 @@ class Forward(Event):
     updates_statistics: bool  # called by torch.optim.swa_utils to recompute BatchNorm statistics
     first_input: tuple[float, float, float] | None
     """Mean, standard deviation and largest magnitude of the input of the first layer with weights."""
+    first_layer: str = ""  # path of that layer, where it was looked at
     frozen_norm: str = ""  # path of the first BatchNorm in training mode whose weights need no gradient
     frozen_keys: tuple[int, ...] = ()  # keys of its parameters
     continuous: bool = False  # the rows hold many different fractions, so that they do not recur by chance
@@ -129,6 +143,7 @@ class CriterionDetails:
     outside: float = 0.0  # fraction of the targets that the activation behind the predictions cannot reach
     last_axis: bool = False
     """The classes are on the last of three axes, by the layer that made them, and the second is as long."""
+    last_layer: int = 0  # key of the nearest weights before the predictions, 0 if there are none
     target_rows: float | None = None  # how far the rows of floating targets of cross_entropy are from sum 1
 
 
@@ -229,6 +244,7 @@ class GraphsKept(Event):
     evaluation: bool  # graphs of forward passes that no backward pass has used; otherwise of losses
     passes: int = 0  # forward passes at that line
     network: int = 0  # the network whose passes they are
+    outputs: bool = False  # what is held are outputs of a network, whose losses were used
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,9 +36,12 @@ def activation_on_logits(trace: Trace) -> Findings:
         operations = {facts.made_by for _, facts in here if facts}
         event, facts = here[0]
         operation = facts.made_by if facts else ""
-        if facts is None or len(operations) != 1 or operation not in RANGES or _is_softmax_twice(event):
+        if facts is None or len(operations) != 1 or operation not in RANGES:
             continue
         in_module = named(trace, facts.module)
+        if _is_softmax_twice(event):
+            yield from _place(line, in_module, operation, facts.made_at)
+            continue
         proven = operation in PROVEN
         yield Finding(
             where=line if in_module or not facts.made_at else facts.made_at,
@@ -52,6 +55,21 @@ def activation_on_logits(trace: Trace) -> Findings:
             severity="error" if proven else "warning",
             confidence="exact" if proven else "heuristic",
             explains=("rate_too_low", "vanishing", "dead_relu", "initial_loss", "saturated"),
+        )
+
+
+def _place(line: str, module: str | None, operation: str, made_at: str) -> Findings:
+    """Where the activation stands that `double_softmax` speaks of: in another line or module, a note."""
+    if module or made_at not in ("", line):
+        yield Finding(
+            where=made_at or line,
+            also=(line,),
+            module=module,
+            evidence=f"the {operation} that the criterion at line {line.rpartition(':')[2]} is given is here",
+            why="the criterion applies it itself",
+            fix=f"remove this {operation}, and apply it where probabilities are wanted",
+            severity="info",
+            confidence="exact",
         )
 
 

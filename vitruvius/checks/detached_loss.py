@@ -1,6 +1,6 @@
 """The loss does not reach parameters that should learn: it was detached or computed without gradients."""
 
-from vitruvius.checks import Findings, Step, Trace, exact_error, holding, lines, training
+from vitruvius.checks import Backward, Findings, Parameter, Step, Trace, exact_error, holding, lines, training
 
 SICK = training(
     "hidden = net[0](torch.randn(8, 3)).relu().detach()",
@@ -19,7 +19,7 @@ def detached_loss(trace: Trace) -> Findings:
     whole = [event for event in seen if event.is_leaf]
     if not cut or len(seen) < 2:
         return
-    guilty = (whole or seen)[0]
+    guilty = whole[0] if whole else _before_step(trace, cut) or seen[0]
     yield exact_error(
         where=guilty.where,
         module=holding([known.name for known in cut]),
@@ -30,3 +30,15 @@ def detached_loss(trace: Trace) -> Findings:
         fix="remove what cuts the graph between these modules and the loss; freeze them if that is meant",
         explains=("rate_too_low", "vanishing"),
     )
+
+
+def _before_step(trace: Trace, cut: list[Parameter]) -> Backward | None:
+    """The last backward pass before an optimiser steps that holds these parameters."""
+    keys = {key for key, known in trace.parameters.items() if any(known is one for one in cut)}
+    last: Backward | None = None
+    for event in trace.of(Backward, Step):
+        if isinstance(event, Backward):
+            last = event
+        elif isinstance(event, Step) and keys & {*event.parameters}:
+            return last
+    return None

@@ -1,14 +1,16 @@
 """Gradients explode with depth: the first layers get many times what the last ones get."""
 
+from collections import Counter
+
 from vitruvius.checks import Finding, Findings, Trace, training
 from vitruvius.checks._depth import FIRST_STEPS, Profile, by_depth
 
 LESSON = "depth"
 SICK = training(
     "x = torch.randn(8, 16)",
-    "F.l1_loss(net(x), x[:, :1]).backward()  # here",
+    "F.l1_loss(net(x), x[:, :1]).backward()",
     net="nn.Sequential(*(f for _ in range(16) for f in (nn.Linear(16, 16), nn.ReLU())), nn.Linear(16, 1))",
-    init="for layer in net[:-1:2]: nn.init.normal_(layer.weight, std=1.0)",
+    init="for layer in net[:-1:2]: nn.init.normal_(layer.weight, std=1.0)  # here",
     optimiser="SGD(net.parameters(), lr=1e-12)",
 )
 HEALTHY = SICK.replace("std=1.0", "std=0.3").replace("1e-12", "1e-3")
@@ -22,9 +24,11 @@ def exploding(trace: Trace) -> Findings:
     profile = next((found for found in profiles if found.largest > GROWTH or _grows(found)), None)
     if profile is None:
         return
+    weights = [known for known in trace.parameters.values() if known.reached and len(known.shape) > 1]
+    own = Counter(known.initialised for known in weights).most_common(1)[0][0] if weights else ""
     yield Finding(
-        where=profile.where,
-        also=(profile.forward,),
+        where=own or profile.where,
+        also=(profile.where, profile.forward),
         evidence=f"gradients (RMS) reach {profile.largest:.1e} over {profile.layers} layers; "
         f"the first layers get {profile.ratio:.1e} times the last",
         why="each layer multiplies signal and gradient by more than one",

@@ -2,13 +2,14 @@
 
 from math import log
 
-from vitruvius.checks import Criterion, Finding, Findings, Trace, training
+from vitruvius.checks import Criterion, Finding, Findings, Trace, Units, training
+from vitruvius.checks._layers import layer_of
 
 SICK = training(
     "x = torch.randn(64, 8)",
-    "F.cross_entropy(net(x), x[:, :4].argmax(1)).backward()  # here",
+    "F.cross_entropy(net(x), x[:, :4].argmax(1)).backward()",
     net="nn.Linear(8, 4)",
-    init="nn.init.normal_(net.weight, std=10.0)",
+    init="nn.init.normal_(net.weight, std=10.0)  # here",
 )
 HEALTHY = SICK.replace("std=10.0", "std=0.1")
 TIMES, ABOVE = 2.0, 1.0
@@ -25,8 +26,12 @@ def initial_loss(trace: Trace) -> Findings:
         return  # one class for each row, as in a contrastive loss, whose temperature scales the scores
     if first.value is None or first.value < max(TIMES * guess, guess + ABOVE):
         return
+    last = Units(1.0, 1, first.details.last_layer if first.details else 0)
+    module, line = layer_of(trace, last)
     yield Finding(
-        where=first.where,
+        where=line or first.where,
+        module=module,
+        also=(first.where,),
         evidence=f"the first loss is {first.value:.3g}; a uniform guess over {first.classes} classes has "
         f"ln {first.classes} = {guess:.3g}",
         why="the first scores are too large: early steps only undo the initialisation",

@@ -23,15 +23,21 @@ def padding_in_loss(trace: Trace) -> Findings:
         declared = any(event.declared for event in padded)
         if not declared and any(event.is_sorted for event in padded):
             continue
+        numbers = padded[0].numbers
+        if numbers and not declared and len({event.length for event in padded}) == 1:
+            continue  # images and signals of one length may well end in blanks
         share = sum(event.padded for event in padded) / len(padded)
         (value,) = values
         yield Finding(
             where=line,
-            evidence=f"{share:.0%} of the targets are {value}, at the ends of rows only"
-            + (", and the embedding says padding_idx" if declared else ""),
+            evidence=f"{share:.0%} of the targets are {value:g}, "
+            + ("where the network is told that a row has ended" if numbers else "at the ends of rows only")
+            + (", and the embedding says padding_idx" if declared and not numbers else ""),
             why="the mean is taken over padding too: the loss looks small, and short rows teach little else",
-            fix=f"cross_entropy(..., ignore_index={value}), or a mask and a mean over what it keeps",
-            severity="error" if declared else "warning",
-            confidence="exact" if declared else "heuristic",
+            fix="reduction='none', times a mask, divided by its sum"
+            if numbers
+            else f"cross_entropy(..., ignore_index={value:g}), or a mask and a mean over what it keeps",
+            severity="error" if declared and not numbers else "warning",
+            confidence="exact" if declared and not numbers else "heuristic",
             explains=("rate_too_low",),
         )

@@ -2,7 +2,7 @@
 
 from statistics import median
 
-from vitruvius.checks import Finding, Findings, OptimiserBuilt, Step, Trace, lines, training
+from vitruvius.checks import Backward, Finding, Findings, OptimiserBuilt, Step, Trace, lines, training
 from vitruvius.checks._losses import losses
 
 SICK = training(
@@ -26,7 +26,10 @@ def rate_too_high(trace: Trace) -> Findings:
     grew = bool(first) and max(first + last) > GROWTH * start and median(last) > max(1.0, STAYS * start)
     long = bool(moved) and median(moved[:3]) > LONGEST and bool(first) and median(last) > 0.9 * first[0]
     leapt = bool(leaps) and median(leaps) > LONGEST
-    thrown = bool(first) and leapt and (_jumped(first, last) or _died(trace))
+    thrown = bool(first) and leapt and (_jumped(first, last, max(leaps)) or _died(trace))
+    by_hand = not trace.of(Step) and not trace.of(OptimiserBuilt)
+    if by_hand and grew:
+        yield from _by_hand(trace, first, last)
     if not steps or not (grew or long or thrown):
         return
     rate = max(event.lr for event in steps)
@@ -39,17 +42,34 @@ def rate_too_high(trace: Trace) -> Findings:
         evidence=f"rate {rate:g}: {growth}{ratio}",
         why="a step that overshoots makes the loss larger, and the next gradient with it",
         fix=f"a rate of {rate / 30:.0e} or less; warm-up and clipping help only if it is nearly right",
+        explains=("non_finite", "dead_relu", "saturated", "same_order", "positions_ignored"),
+    )
+
+
+def _by_hand(trace: Trace, first: list[float], last: list[float]) -> Findings:
+    """Weights that the user's own code moves, by an unknown rate."""
+    yield Finding(
+        where=trace.of(Backward)[0].where,
+        also=lines(trace.forwards()[:1]),
+        evidence=f"the loss went from {first[0]:.3g} to {median(last):.3g}; weights are moved by hand",
+        why="a step that overshoots makes the loss larger, and the next gradient with it",
+        fix="a rate of a thirtieth or less; subtract the gradient, do not add it",
         explains=("non_finite", "dead_relu", "saturated", "same_order"),
     )
 
 
-def _jumped(first: list[float], last: list[float]) -> bool:
-    """Whether the loss jumped up at the beginning and has not fallen to half of its first value."""
+def _jumped(first: list[float], last: list[float], leap: float) -> bool:
+    """Whether the loss jumped up at the beginning and has not fallen to half of its first value.
+
+    After a step longer than the weights it is enough that it has not fallen below the best of the first
+    losses.
+    """
     height, end = max(first) / max(first[0], 1e-3), median(last) / max(first[0], 1e-3)
-    return (height > GROWTH and end > 0.5) or (height > STAYS and end > 0.9)
+    learnt_nothing = leap > 1 and median(last) > 0.8 * min(first)
+    return (height > GROWTH and (end > 0.5 or learnt_nothing)) or (height > STAYS and end > 0.9)
 
 
 def _died(trace: Trace) -> bool:
     """Whether ReLUs that worked in the first pass are nearly all dead in the last."""
-    shares = [max(share for share, _ in graph.dead) for _, graph in trace.graphs() if graph.dead]
+    shares = [max(units.share for units in graph.dead) for _, graph in trace.graphs() if graph.dead]
     return len(shares) > 2 and shares[0] < 0.5 and shares[-1] > 0.9

@@ -1,6 +1,7 @@
 """Every epoch shows the same batches in the same order."""
 
 from vitruvius.checks import Backward, Finding, Findings, Trace, lines
+from vitruvius.checks._seeds import seeded_again
 
 SICK = """
 import torch
@@ -32,13 +33,16 @@ def same_order(trace: Trace) -> Findings:
         if period < FEWEST or len(batches) < 2 * period or len(set(batches[:period])) < period:
             continue
         if all(batches[index] == batches[index - period] for index in range(period, len(batches))):
+            seeded = seeded_again(line)
             yield Finding(
-                where=line,
-                also=lines(trace.of(Backward)),
+                where=seeded or line,
+                also=(line, *lines(trace.of(Backward))),
                 evidence=f"{len(batches)} batches are {len(batches) / period:.1f} passes over the same "
-                f"{period} batches in the same order",
+                f"{period} batches in the same order" + ("; a seed is set in a loop" if seeded else ""),
                 why="gradients of neighbouring batches stay correlated and a sorted data set biases every "
                 "epoch",
-                fix="DataLoader(..., shuffle=True), or a new torch.randperm for every epoch",
+                fix="set the seed once, before the loop"
+                if seeded
+                else "DataLoader(..., shuffle=True), or a new torch.randperm for every epoch",
             )
             return

@@ -4,9 +4,9 @@ from vitruvius.checks import Backward, Findings, Trace, exact_error, holding, tr
 
 SICK = training(
     "x = torch.randn(8, 3)",
-    "(net(x) - x[:, :1]).square().mean().backward()  # here",
+    "(net(x) - x[:, :1]).square().mean().backward()",
     net="nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 1))",
-    init="for parameter in [*net[0].parameters(), net[2].weight]: nn.init.constant_(parameter, 0.1)",
+    init="for parameter in [*net[0].parameters(), net[2].weight]: nn.init.constant_(parameter, 0.1)  # here",
 )
 HEALTHY = SICK.replace(", net[2].weight", "")
 
@@ -21,9 +21,9 @@ def symmetric_init(trace: Trace) -> Findings:
         return
     passes = [*trace.forwards(), *trace.of(Backward)]
     yield exact_error(
-        where=passes[0].where,
+        where=alike[0].initialised or passes[0].where,
         module=holding([alike[0].name]),
-        also=(trace.of(Backward)[0].where,),
+        also=(passes[0].where, trace.of(Backward)[0].where),
         evidence=f"all {alike[0].shape[0]} units of {alike[0].name} are equal, at the start and after "
         f"{trace.steps} steps",
         why="equal units get equal gradients: the layer acts like a single unit however wide it is",

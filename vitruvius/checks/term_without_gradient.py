@@ -25,6 +25,12 @@ def term_without_gradient(trace: Trace) -> Findings:
             said = f"what is added has no gradient: {values[0]:.4g}, then {values[1]:.4g}"
             yield _finding(where, said, "warning")
             return
+    cuts = [graph.cut for _, graph in graphs if graph.cut]
+    if len(cuts) > 1 and 2 * len(cuts) > len(graphs):
+        where, summed, value = cuts[0]
+        said = f"a comparison has no gradient, and its result ({value:.4g} at first) is added to the loss"
+        yield _finding(where, said, "warning", summed)
+        return
     for event, _, leaves in _fresh(trace, graphs):
         said = (
             f"{leaves} new single numbers with requires_grad=True in {len(graphs)} losses; no "
@@ -49,12 +55,13 @@ def _fresh(trace: Trace, graphs: list[tuple[Backward, GraphFacts]]) -> list[tupl
     return with_some[:1] if len(with_some) > 1 and len(set(keys)) == len(keys) > 1 else []
 
 
-def _finding(where: str, evidence: str, severity: Literal["error", "warning"]) -> Finding:
+def _finding(where: str, evidence: str, severity: Literal["error", "warning"], summed: str = "") -> Finding:
     return Finding(
         where=where,
+        also=(summed,) if summed else (),
         evidence=evidence,
-        why="item(), detach(), numpy, no_grad or torch.tensor(...) cut it off: the optimiser never "
-        "lowers this term",
+        why="item(), detach(), a comparison, numpy, no_grad or torch.tensor(...) cut it off: the optimiser "
+        "never lowers this term",
         fix="add the tensor itself, computed from the network's outputs or weights without leaving the graph",
         severity=severity,
         confidence="exact",

@@ -2,7 +2,7 @@
 
 from statistics import median
 
-from vitruvius.checks import Backward, Finding, Findings, Trace, lines, training
+from vitruvius.checks import Backward, Finding, Findings, Trace, lines, named, training
 from vitruvius.checks._losses import losses
 
 SICK = training(
@@ -27,6 +27,7 @@ def unscaled_input(trace: Trace) -> Findings:
         if (abs(mean) > MEAN or deviation > DEVIATION) and largest > MAGNITUDE:
             yield Finding(
                 where=event.where,
+                module=named(trace, event.first_layer),
                 also=lines(trace.of(Backward)[:1]),
                 evidence=f"the first layer gets values of mean {mean:.3g} and deviation {deviation:.3g}, "
                 f"up to {largest:.3g}",

@@ -143,12 +143,15 @@ def _prediction(trace: Trace) -> Findings:
     classifying = {
         event.scores[1:] for event in losses if event.target == (event.scores[:1] + event.scores[2:])
     }
+    # Where a loss had another number of rows than of classes, it is known which axis is which.
+    told = {event.scores[1:] for event in losses if len(event.scores) == 2 and len(set(event.scores)) == 2}
     found = [event for event in trace.of(Prediction) if event.scores[1:] in classifying]
     for line in lines(found):
         here = [event for event in found if event.where == line]
         event = here[0]
         # Pairs are compared in both directions, and equal sizes may have changed places.
         alike = event.axis is not None and event.scores[event.axis] == event.scores[1]
+        alike = alike and not (event.scores[1:] in told and all(other.as_made for other in here))
         if any(other.axis == 1 for other in here) or alike:
             continue
         over = "all scores" if event.axis is None else f"axis {event.axis}"

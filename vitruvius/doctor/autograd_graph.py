@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from vitruvius.checks import GraphFacts, first_tensor
+from vitruvius.checks import GraphFacts, Units, first_tensor
 from vitruvius.doctor import origins
 
 LARGEST = 20_000  # nodes; a larger graph is read that far
@@ -37,7 +37,7 @@ def read(loss: Tensor, key_of: Callable[[Tensor], int]) -> tuple[GraphFacts, lis
             leaves.append(node.variable)
             continue
         try:
-            _read_node(facts, node, name, hidden)
+            _read_node(facts, node, name, hidden, key_of)
         except RuntimeError as error:
             # An earlier backward pass has freed what it saved, or a change in place has spoilt it.
             if FREED not in str(error) and SPOILT not in str(error):
@@ -72,6 +72,7 @@ def _read_terms(facts: GraphFacts, root: Any, key_of: Callable[[Tensor], int]) -
         origin = origins.of(node)
         if origin is not None and origin.constant is not None and summed:
             facts.constants.append((origin.where, origin.constant))
+            facts.cut = facts.cut or ((origin.cut, origin.where, origin.constant) if origin.cut else None)
         branches = [following for following, _ in node.next_functions if following is not None]
         product = name in ("MulBackward0", "DivBackward0") and len(branches) > 1
         queue.extend((following, summed and not product) for following in branches)
@@ -170,18 +171,40 @@ def _is_product(node: Any) -> bool:
     return False
 
 
-def _read_node(facts: GraphFacts, node: Any, name: str, hidden: bool) -> None:
+def _units(bad: Tensor, node: Any, key_of: Callable[[Tensor], int]) -> Units:
+    """The units of an activation, with the nearest weights before it."""
+    origin = origins.of(node)
+    where = origin.where if origin is not None and origin.is_users else ""
+    return Units(float(bad.float().mean()), bad.numel(), weights_before(node, key_of), where)
+
+
+def weights_before(node: Any, key_of: Callable[[Tensor], int]) -> int:
+    """The key of the nearest matrix of weights that the input of an operation was computed from."""
+    queue = deque([(node, 0)])
+    while queue:
+        found, depth = queue.popleft()
+        if found.name().endswith("AccumulateGrad"):
+            if found.variable.dim() > 1:
+                return key_of(found.variable)
+        elif depth < 8:
+            queue.extend((following, depth + 1) for following, _ in found.next_functions if following)
+    return 0
+
+
+def _read_node(
+    facts: GraphFacts, node: Any, name: str, hidden: bool, key_of: Callable[[Tensor], int]
+) -> None:
     operation = name.removesuffix("Backward0")
     if name == "ReluBackward0":
         result = node._saved_result
         if result.dim() >= 2 and len(result) > 1:
             dead = (result.flatten(2).amax(2) if result.dim() > 2 else result).amax(0) <= 0
-            facts.dead.append((float(dead.float().mean()), dead.numel()))
+            facts.dead.append(_units(dead, node, key_of))
     elif name in BOUNDS and hidden:
         low, high = BOUNDS[name]
         result, margin = node._saved_result, 0.01 * (high - low) / 2
         at_bound = (result < low + margin) | (result > high - margin)
-        facts.saturated.append((float(at_bound.float().mean()), result.numel()))
+        facts.saturated.append(_units(at_bound, node, key_of))
     elif operation in ZERO_DERIVATIVE and not facts.zero_derivative:
         facts.zero_derivative = operation.lower()
     elif name == "LogSoftmaxBackward0":

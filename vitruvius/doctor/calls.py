@@ -28,6 +28,9 @@ HAZARDS = (
     *("acos", "asin", "arccos", "arcsin", "exp", "mean", "std", "var", "atan2", "arctan2", "logit", "atanh"),
     *("log1p", "hypot", "float_power"),
 )
+COMPARISONS = ("__gt__", "__lt__", "__ge__", "__le__")
+CARRIERS = ("float", "double", "to", "type", "sum", "__mul__", "__rmul__")
+"""Methods through which a comparison comes to be a term of a loss, beside means, quotients and sums."""
 ACTIVATIONS = ("relu", "sigmoid", "tanh", "softmax", "log_softmax")
 SUMS = ("__add__", "__radd__", "__iadd__", "__sub__", "__rsub__", "add", "sub")
 IN_PLACE = (
@@ -36,9 +39,24 @@ IN_PLACE = (
     *("clamp_min_", "clamp_max_", "index_add_", "index_fill_", "index_copy_", "scatter_", "scatter_add_"),
     *("masked_scatter_", "pow_", "neg_", "abs_", "round_", "normal_", "uniform_", "bernoulli_", "addcmul_"),
 )
+SETTERS = ("fill_", "zero_", "normal_", "uniform_", "copy_", "mul_", "__imul__", "__setitem__")
+"""Changes in place that give weights their first values."""
 INPLACE_OPTIONS = ("leaky_relu", "elu", "silu", "hardtanh", "relu6", "selu", "celu", "threshold", "mish")
 """Functions of torch.nn.functional that write into their input if told so."""
-FUNCTIONS = (*HAZARDS, *ACTIVATIONS, "add", "sub", "stack", "where", "masked_fill", "reshape", "max", "relu_")
+FUNCTIONS = (
+    *HAZARDS,
+    *ACTIVATIONS,
+    "add",
+    "sub",
+    "stack",
+    "where",
+    "masked_fill",
+    "reshape",
+    "max",
+    "relu_",
+    "sum",
+)
+LAYERS = nn.Module.__init__.__code__.co_filename.rpartition("module.py")[0]
 OPTIM = sys.modules[Optimizer.__module__].__file__ or ""
 FOLDER = OPTIM.rpartition("optimizer.py")[0]
 
@@ -51,6 +69,8 @@ def replacements() -> list[tuple[Any, str, Any]]:
     ]
     found += [(method, name, _hazard) for name in ("__truediv__", "__pow__")]
     found += [(torch, name, _sum) for name in ("add", "sub")]
+    found += [(method, name, _compared) for name in COMPARISONS]
+    found += [(method, name, _carried) for name in CARRIERS] + [(torch, "sum", _carried)]
     found += [(owner, name, _activation) for owner in (torch, method) for name in ACTIVATIONS]
     found += [(method, name, _sum) for name in SUMS if name != "__iadd__"]
     found += [(method, name, _in_place) for name in IN_PLACE]
@@ -79,7 +99,33 @@ def _hazard(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
     if isinstance(value, Tensor) and (value.requires_grad or watcher.sampling or watcher.hazards.alarmed):
         given, frame = (*args, *kwargs.values()), sys._getframe(CALLER)
         tell(watcher, (NanSource,), _note_hazard, watcher, original.__name__, given, value, frame)
+        if not value.requires_grad and watcher.sampling:
+            tell(watcher, (), _carry, args, value)
     return value
+
+
+def _compared(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
+    value = original(*args, **kwargs)
+    if torch.is_grad_enabled() and any(isinstance(a, Tensor) and a.requires_grad for a in args):
+        tell(watcher, (), _note_cut, value, sys._getframe(CALLER))
+    return value
+
+
+def _note_cut(value: Any, frame: FrameType) -> None:
+    if user_code.is_own(frame):
+        origins.note_cut(value, line(frame))
+
+
+def _carried(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
+    value = original(*args, **kwargs)
+    if isinstance(value, Tensor) and not value.requires_grad:
+        tell(watcher, (), _carry, args, value)
+    return value
+
+
+def _carry(given: tuple[Any, ...], value: Tensor) -> None:
+    """What is computed from a tensor that a comparison has cut off is cut off too."""
+    origins.note_cut(value, origins.cut_at(given))
 
 
 def _note_hazard(watcher: Watcher, name: str, given: tuple[Any, ...], value: Any, frame: FrameType) -> None:
@@ -136,6 +182,8 @@ def mark(watcher: Watcher, operation: str, value: Any, frame: FrameType) -> None
 def _sum(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
     value = original(*args, **kwargs)
     if not isinstance(value, Tensor) or not value.requires_grad:
+        if isinstance(value, Tensor):
+            tell(watcher, (), _carry, args, value)
         return value
     if not value.dim():
         tell(watcher, (), _note_constant, watcher, args, value, sys._getframe(CALLER))
@@ -160,7 +208,8 @@ def _note_constant(watcher: Watcher, terms: Any, value: Tensor, frame: FrameType
     constants = [t for t in terms if not (isinstance(t, Tensor) and t.requires_grad)]
     numbers = [float(t) for t in constants if isinstance(t, int | float) or t.numel() == 1]
     if numbers and len(numbers) < len(terms):
-        origins.mark(value, Origin("sum", line(frame), constant=math.fsum(numbers)))
+        cut = origins.cut_at(constants)
+        origins.mark(value, Origin("sum", line(frame), constant=math.fsum(numbers), cut=cut))
 
 
 def _stacked(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
@@ -183,6 +232,8 @@ def _in_place(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any
         raise
     if not isinstance(changed, Tensor):
         return value
+    if not watcher.backwards and original.__name__ in SETTERS:
+        tell(watcher, (), _note_values, watcher, changed, sys._getframe(CALLER))
     if watcher.results and not changed.requires_grad:
         tell(
             watcher,
@@ -199,6 +250,18 @@ def _in_place(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any
         if name == "__iadd__" and watcher.sampling and not changed.dim():
             tell(watcher, (), _note_constant, watcher, args, changed, frame)
     return value
+
+
+def _note_values(watcher: Watcher, changed: Tensor, frame: FrameType) -> None:
+    """Note the line that sets the first values of weights, unless a layer of torch does it by itself."""
+    caller: FrameType | None = frame
+    by_layer = False
+    while caller is not None and caller.f_code.co_filename.startswith(user_code.TORCH):
+        by_layer = by_layer or caller.f_code.co_filename.startswith(LAYERS)
+        caller = caller.f_back
+    own = caller is not None and not by_layer and user_code.is_plain(caller)
+    where = f"{caller.f_code.co_filename}:{caller.f_lineno}" if own and caller is not None else ""
+    watcher.networks.note_values(changed, where)
 
 
 def _may_write(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
@@ -357,8 +420,9 @@ def note_prediction(watcher: Watcher, input: Any, dim: Any = None, *args: Any, *
     fits = input.shape == watcher.scores or (len(input) == rows and input.shape[1:] == watcher.scores[1:])
     if input.dim() >= 2 and min(input.shape[:2]) > 1 and fits:
         axis = None if dim is None else int(dim) % input.dim()
-        watcher.note(Prediction(**watcher.now(), axis=axis, scores=tuple(input.shape)))
+        facts: dict[str, Any] = {"scores": tuple(input.shape), "as_made": input.is_contiguous()}
+        watcher.note(Prediction(**watcher.now(), axis=axis, **facts))
 
 
-SAMPLED = (_sum, _stacked, _filled, _chosen, _multihead, _reshaped)
+SAMPLED = (_compared, _carried, _sum, _stacked, _filled, _chosen, _multihead, _reshaped)
 """Replacements that do nothing between two samples."""

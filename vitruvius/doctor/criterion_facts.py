@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from vitruvius.checks import CriterionDetails
 from vitruvius.doctor import origins
+from vitruvius.doctor.autograd_graph import weights_before
 
 MADE_BY = {
     "ReluBackward0": "relu",
@@ -55,7 +56,12 @@ LARGEST = 4_000_000  # numbers that are looked at
 
 
 def details(
-    name: str, scores: Tensor, target: Any, given: dict[str, Any], path: Callable[[nn.Module | None], str]
+    name: str,
+    scores: Tensor,
+    target: Any,
+    given: dict[str, Any],
+    path: Callable[[nn.Module | None], str],
+    key_of: Callable[[Tensor], int],
 ) -> CriterionDetails:
     """The facts of one call."""
     node = origins.behind_reshapes(scores.grad_fn)
@@ -90,6 +96,7 @@ def details(
         outside=_outside(made_by, y) if name in REGRESSION else 0.0,
         last_axis=name in ("cross_entropy", "nll_loss") and _ends_in_classes(scores),
         target_rows=_row_error(y, values) if name == "cross_entropy" else None,
+        last_layer=weights_before(scores.grad_fn, key_of) if scores.grad_fn is not None else 0,
     )
 
 

@@ -21,6 +21,7 @@ from vitruvius.doctor.source_lines import line_that_keeps
 
 ROOT, PASS = "vitruvius_root", "vitruvius_pass"
 FEWEST, REMEMBERED = 3, 8  # graphs of earlier steps that are held at once; how many are looked after
+MOST_SEARCHES = 8
 LARGEST, NEAR = 20_000, 8  # nodes; those of a state that are looked at
 AGAIN = "backward through the graph a second time"
 IN_PLACE = "modified by an inplace operation"
@@ -44,10 +45,13 @@ class KeptGraphs:
     used: set[tuple[str, int, bool]] = field(default_factory=set)  # passes that some backward pass used
     counts: dict[tuple[str, int, bool], int] = field(default_factory=dict)
     held: dict[tuple[str, int, bool], tuple[int, str]] = field(default_factory=dict)
+    outputs: dict[tuple[str, int, bool], tuple[int, str]] = field(default_factory=dict)
+    """Outputs of earlier steps that are held though their losses were used: how many, and the line."""
     reported: set[str] = field(default_factory=set)
     carried: tuple[Any, dict[str, Any]] | None = None  # a node of an earlier pass, and the facts
     inside: dict[str, Any] | None = None  # the facts of a pass that goes on into an earlier one
     seen_carried: int = 0
+    searches: int = 0  # for what holds outputs
 
     def before_backward(self, loss: Tensor, where: str, step: int, backwards: int) -> GraphsKept | None:
         """Look after the graph of a loss; tell if those of earlier steps at this line all exist still."""
@@ -86,10 +90,18 @@ class KeptGraphs:
         passes = self.passes.setdefault(key, deque(maxlen=REMEMBERED))
         passes.append(weakref.ref(token))
         self.counts[key] = self.counts.get(key, 0) + 1
-        if key not in self.held and key not in self.used and len(passes) > FEWEST:
-            alive = [one for held in passes if (one := held()) is not None]
-            if len(alive) > FEWEST and len({one.backwards for one in alive}) == 1:
-                self.held[key] = (len(alive), _holder_line(alive[:-1], PASS, key[0]))
+        alive = [one for held in passes if (one := held()) is not None]
+        new = key not in self.held and key not in self.used and len(alive) > FEWEST
+        if new and len({one.backwards for one in alive}) == 1:
+            self.held[key] = (len(alive), _holder_line(alive[:-1], PASS, key[0]))
+        # A state that is carried on keeps earlier passes alive by itself, and is told as such.
+        if key in self.used and key not in self.outputs and not self.seen_carried:
+            earlier = [one for one in alive if one.backwards < back]
+            if len({one.backwards for one in earlier}) >= FEWEST and self.searches < MOST_SEARCHES:
+                self.searches += 1
+                line = _holder_line(earlier, PASS, key[0])
+                if line:
+                    self.outputs[key] = (len(earlier), line)
 
     def _recognise(self, key: tuple[str, int, bool], args: Any, back: int) -> None:
         for tensor in _tensors(args):
@@ -142,7 +154,13 @@ class KeptGraphs:
         return {"where": line or user_code.where(), "network": network, "holder": name}
 
     def at_the_end(self, step: int) -> Iterator[GraphsKept]:
-        """Passes with gradients whose graphs no backward pass has used, in training or not."""
+        """Passes whose graphs no backward pass has used, in training or not, and outputs that are held."""
+        told = {network for (_, network, _) in self.outputs} if not self.reported else set()
+        for key, (graphs, line) in self.outputs.items():
+            if key[1] in told and not self.seen_carried:
+                told.discard(key[1])
+                where: dict[str, Any] = {"where": key[0], "holder": line, "network": key[1]}
+                yield GraphsKept(step=step, graphs=graphs, evaluation=False, outputs=True, **where)
         for key, count in self.counts.items():
             if key in self.used or count < FEWEST:
                 continue

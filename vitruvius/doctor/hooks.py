@@ -242,7 +242,21 @@ def _grad(watcher: Watcher, original: Any, outputs: Any, inputs: Any, *args: Any
     if watcher.sampling:
         asked = (inputs,) if isinstance(inputs, torch.Tensor) else inputs
         _tell(watcher, (AutogradGrad,), _note_grad, watcher, asked, outputs)
-    return original(outputs, inputs, *args, **kwargs)
+    event = None
+    if not watcher.optimisers and not watcher.stack and _is_training(outputs, inputs, *args, **kwargs):
+        event = _tell(watcher, BACKWARD, watcher.before_backward, outputs)
+    value = original(outputs, inputs, *args, **kwargs)
+    if event is not None:
+        _tell(watcher, (Gradients, Step, NanSource), watcher.after_backward, event)
+    return value
+
+
+def _is_training(outputs: Any, inputs: Any, *args: Any, **kwargs: Any) -> bool:
+    """Whether derivatives of one number for weights are asked, as a training without an optimiser does."""
+    if not isinstance(outputs, torch.Tensor) or outputs.dim() or kwargs.get("create_graph") or args[2:]:
+        return False
+    asked = (inputs,) if isinstance(inputs, torch.Tensor) else inputs
+    return len(asked) > 1 and all(isinstance(x, torch.Tensor) and x.is_leaf for x in asked)
 
 
 def _note_grad(watcher: Watcher, inputs: tuple[torch.Tensor, ...], outputs: Any) -> None:

@@ -16,6 +16,8 @@ from vitruvius.checks import Example, Parameter
 from vitruvius.doctor import user_code
 from vitruvius.doctor.tensor_facts import type_name
 
+MOST_ADDRESSES = 10_000
+ROUNDING = 1e-4  # of the way that weights went: sums in another order differ by less
 HELD_BYTES = 32_000_000  # weights that are held beside the largest network
 
 
@@ -51,6 +53,7 @@ class Networks:
         self.called: set[int] = set()  # keys of the modules that were called
         self.paths: dict[int, str] = {}
         self.dtypes: dict[int, str] = {}
+        self.initialised: dict[int, str] = {}  # lines that set the values at an address, before any step
         self.unreadable: Exception | None = None  # why the values of some parameter are unknown
 
     def add(self, model: nn.Module) -> int:
@@ -101,10 +104,17 @@ class Networks:
             self.tensors[key] = weakref.ref(tensor)
             known = Parameter(shape=tuple(tensor.shape), trainable=tensor.requires_grad)
             self.parameters[key] = known
+            known.initialised = self.initialised.get(_address(tensor), "")
             self._read_values(key, known, tensor)
         elif not self.parameters[key].layer:
             self.tensors_held[key] = tensor
         return self.parameters[key]
+
+    def note_values(self, tensor: Tensor, where: str) -> None:
+        """The values of a tensor were set in a line; an empty line: by torch's own layers."""
+        address = _address(tensor)
+        if address in self.initialised or len(self.initialised) < MOST_ADDRESSES:
+            self.initialised[address] = where
 
     def _read_values(self, key: int, known: Parameter, tensor: Tensor) -> None:
         """Keep the first values of a tensor, to see later whether it has changed."""
@@ -194,7 +204,13 @@ class Networks:
         known = self.parameters.get(key)
         if known is not None and key in self.first_values:
             known.changed = _sample(tensor) != self.first_values[key]
-            known.alike = known.alike and _units_alike(tensor)
+            known.alike = known.alike and _stayed_alike(tensor, self.first_values[key])
+
+
+def _address(tensor: Tensor) -> int:
+    """Where the numbers of a tensor lie; 0 if it has none of its own."""
+    plain = tensor.layout is torch.strided and type(tensor) in (Tensor, nn.Parameter)
+    return tensor.data_ptr() if plain and not tensor.is_meta else 0
 
 
 def _parameters(value: Any) -> list[Tensor]:
@@ -215,6 +231,15 @@ def _is_made(tensor: Tensor) -> bool:
 def _sample(tensor: Tensor) -> list[float]:
     flat = tensor.detach().flatten()
     return flat[:: max(1, flat.numel() // 16)].tolist()
+
+
+def _stayed_alike(tensor: Tensor, first: list[float]) -> bool:
+    """Whether units that began equal are equal still, up to the rounding of the way they went."""
+    if _units_alike(tensor):
+        return True
+    with torch.no_grad():
+        way = max(abs(now - then) for now, then in zip(_sample(tensor), first, strict=True))
+        return float((tensor - tensor[:1]).abs().max()) < ROUNDING * way
 
 
 def _units_alike(tensor: Tensor) -> bool:

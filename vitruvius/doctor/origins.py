@@ -1,12 +1,13 @@
 """Which operation, line and module made a tensor: notes on its node of the autograd graph."""
 
 import weakref
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from torch import Tensor, nn
 
-KEY = "vitruvius"
+KEY, CUT = "vitruvius", "_vitruvius_cut"
 RESHAPES = (
     *(
         "SqueezeBackward0",
@@ -30,6 +31,7 @@ class Origin:
     module: weakref.ref[nn.Module] | None = None
     is_users: bool = False  # the user's own code called the operation, not a library
     constant: float | None = None  # the number without a gradient that was added, if one was
+    cut: str = ""  # the line whose comparison has cut that number off its gradient, empty if none has
 
 
 def mark(value: Tensor, origin: Origin) -> None:
@@ -37,6 +39,17 @@ def mark(value: Tensor, origin: Origin) -> None:
     node: Any = value.grad_fn
     if node is not None:
         node.metadata[KEY] = origin
+
+
+def cut_at(values: Iterable[Any]) -> str:
+    """The line that has cut some tensors off their gradients by a comparison; empty if none has."""
+    return next((found for value in values if (found := getattr(value, CUT, ""))), "")
+
+
+def note_cut(value: Any, where: str) -> None:
+    """Note that a tensor comes from a comparison of what has a gradient."""
+    if where and isinstance(value, Tensor) and not value.requires_grad:
+        setattr(value, CUT, where)
 
 
 def of(node: Any) -> Origin | None:

@@ -38,6 +38,7 @@ class Compared:
     where: str
     ignored: int  # the label that does not count
     counts: bool  # the mean over all targets is taken, none is weighted or masked
+    scores: Tensor | None = None  # what they were compared with, where it is looked at
 
 
 @dataclass(slots=True)
@@ -49,6 +50,7 @@ class RunningModules:
     eval: nn.Module | None = None  # the first modal layer in eval mode
     batch_norm: nn.Module | None = None  # the first BatchNorm in training mode
     first_input: Any = None  # as in `Forward`, or UNKNOWN
+    first_layer: nn.Module | None = None  # the layer that was given it
     frozen_norm: nn.Module | None = None  # the first BatchNorm in training mode with frozen weights
     compared: list[Compared] = field(default_factory=list)
     """Losses computed inside the pass: they wait for the inputs, which are known at its end."""

@@ -4,6 +4,7 @@ import ast
 import linecache
 from collections.abc import Iterator
 
+CUTTERS = ("item", "detach", "tolist", "numpy", "float", "int")
 ADDERS = ("append", "extend", "appendleft", "add")
 
 
@@ -18,8 +19,17 @@ def line_that_keeps(file: str, name: str, near: int) -> str:
         tree = ast.parse("".join(linecache.getlines(file)))
     except SyntaxError:
         return ""
-    found = [getattr(statement, "lineno", 0) for statement in ast.walk(tree) if _adds(statement, name)]
+    adding = [statement for statement in ast.walk(tree) if _adds(statement, name)]
+    with_graph = [statement for statement in adding if not _is_cut(statement)]
+    found = [getattr(statement, "lineno", 0) for statement in with_graph or adding]
     return f"{file}:{min(found, key=lambda line: (line < near, abs(line - near)))}" if found else ""
+
+
+def _is_cut(node: ast.AST) -> bool:
+    """Whether what is stored was taken off its graph: item(), detach(), float(...)."""
+    calls = [part.func for part in ast.walk(node) if isinstance(part, ast.Call)]
+    names = [getattr(called, "attr", getattr(called, "id", "")) for called in calls]
+    return any(name in CUTTERS for name in names)
 
 
 def _adds(node: ast.AST, name: str) -> bool:

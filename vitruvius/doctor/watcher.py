@@ -15,7 +15,7 @@ from torch.optim import Optimizer
 
 from vitruvius import checks
 from vitruvius.checks import Event, Trace, Waiting, first_tensor, input_name
-from vitruvius.doctor import autograd_graph, criterion_facts, targets, user_code
+from vitruvius.doctor import autograd_graph, criterion_facts, padded_numbers, targets, user_code
 from vitruvius.doctor.evaluating import Evaluations
 from vitruvius.doctor.graphs_kept import KeptGraphs, is_recorded, nodes_below
 from vitruvius.doctor.hazards import Hazard, Hazards, Source
@@ -45,6 +45,7 @@ from vitruvius.doctor.tensor_facts import (
 from vitruvius.doctor.twins import Twins
 
 MOST_EVENTS = 400_000
+FIRST_STEPS = 8  # in which the graphs of all passes are looked after
 UNKNOWN: Any = object()
 """A fact that could not be found out."""
 
@@ -90,6 +91,8 @@ class Watcher:
         self.schedules: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
         self.numbers: dict[str, list[Any]] = {}  # reads, steps, last step, seconds and device, by line
         self.criterion_value: float | None = None  # of the last criterion
+        self.counted = 0  # targets that its mean was taken over, 0 if that was not looked at
+        self.accumulates = False  # some step has followed several backward passes
         self.states: weakref.WeakKeyDictionary[Optimizer, OptimiserState] = weakref.WeakKeyDictionary()
         self.stack: list[nn.Module] = []  # modules that are running inside one another
         self.optimisers = 0  # how many were built
@@ -178,6 +181,7 @@ class Watcher:
                 with self.looking():
                     find = partial(statistics, module, args)
                     self.running.first_input = self.find_out("Forward.first_input", find)
+                    self.running.first_layer = module
         if self.stack:
             return
         grad, compared = torch.is_grad_enabled(), self.running.compared
@@ -251,6 +255,7 @@ class Watcher:
             batch_norm=path(running.batch_norm),
             updates_statistics=recomputes,
             first_input=None if x is not None and x.requires_grad else running.first_input,
+            first_layer=path(running.first_layer),
             frozen_norm=path(running.frozen_norm),
             frozen_keys=self._keys(running.frozen_norm),
             continuous=continuous,
@@ -282,7 +287,7 @@ class Watcher:
         """A network has returned: look after the graph of its output."""
         if is_recorded() and self.is_network(model):
             key = (user_code.where(), self.networks.keys.of(model), model.training)
-            if key in self.graphs.used and not self.sampling:
+            if key in self.graphs.used and not self.sampling and self.trace.steps >= FIRST_STEPS:
                 return  # a line that trains, looked at before
             with self.looking():
                 self.graphs.network_ran(key, model, given, output, self.trace.steps, self.backwards)
@@ -346,7 +351,8 @@ class Watcher:
             if classifies and is_tensor and isinstance(number, float) and math.isnan(number):
                 self._note_nothing_counted(name, target, value, ignored)
             if self.sampling:
-                find = partial(criterion_facts.details, name, scores, target, given, self.networks.path)
+                named = (self.networks.path, self.networks.keys.of)
+                find = partial(criterion_facts.details, name, scores, target, given, *named)
                 details = self.find_out("Criterion.details", find)
             self.note_known(
                 checks.Criterion,
@@ -366,14 +372,24 @@ class Watcher:
                 details=details,
             )
             self.criterion_value = number
+            is_mean = classifies and is_tensor and reduction == "mean"
+            self.counted = self._count(target, ignored) if is_mean else 0
             if not is_tensor:
                 return
-            counts = grad and classifies and reduction in ("mean", "sum") and given.get("weight") is None
-            compared = Compared(name, target.detach(), user_code.where(), ignored, counts)
+            counts = grad and reduction in ("mean", "sum") and given.get("weight") is None
+            predicted = scores.detach() if self.sampling and not classifies else None
+            compared = Compared(name, target.detach(), user_code.where(), ignored, counts, predicted)
             if inside:
                 self.running.compared.append(compared)
             else:
                 self._pair(compared)
+
+    def _count(self, target: Tensor, ignored: int) -> int:
+        """How many targets are not ignored; 0 if unknown. Looked at where backward passes add up."""
+        if target.is_floating_point() or not self.accumulates:
+            return 0
+        counted = self.find_out("Criterion.labels", lambda: int((target != ignored).sum()))
+        return counted if isinstance(counted, int) else 0
 
     def _last_rows(self) -> int:
         return len(self.last.x) if self.last.x is not None and self.last.x.dim() else 0
@@ -393,6 +409,7 @@ class Watcher:
 
     def _judge_targets(self, compared: Compared) -> None:
         facts = targets.facts(compared, self.last, [mask for *_, mask in self.running.masks])
+        facts = facts or padded_numbers.facts(compared, self.last)
         if facts is not None:
             self.note(checks.Targets(**self.now(compared.where), **facts))
 
@@ -532,7 +549,8 @@ class Watcher:
         known = isinstance(self.criterion_value, float) and self.criterion_value
         value = getattr(event, "value", None) if known else None
         factor = value / self.criterion_value if value is not None and self.criterion_value else None
-        return Waiting(event.where, event.operation, event.batch, self._last_rows(), factor)
+        rows, counted = self._last_rows(), self.counted if self.criterion_value else 0
+        return Waiting(event.where, event.operation, event.batch, rows, factor, counted)
 
     def optimiser_built(self, optimiser: Optimizer) -> None:
         """An optimiser was built: a new training begins, without the rows and labels of an earlier one."""
@@ -588,6 +606,7 @@ class Watcher:
             state = self.states[optimiser]
             self._enter_step(state)
             cleared = not closure and state.is_cleared()
+            self.accumulates = self.accumulates or len(state.waiting) > 1
             norm = state.gradient_norm() if self.sampling or len(state.waiting) > 1 else 0.0
             is_scaled = bool(state.norm) and (self.sampling or bool(norm))
             self.pending = {
