@@ -239,7 +239,10 @@ def _stayed_alike(tensor: Tensor, first: list[float]) -> bool:
         return True
     with torch.no_grad():
         way = max(abs(now - then) for now, then in zip(_sample(tensor), first, strict=True))
-        return float((tensor - tensor[:1]).abs().max()) < ROUNDING * way
+        spread = float((tensor - tensor[:1]).abs().max())
+        if min(tensor.shape) > 1 and tensor.dim() == 2:  # units are columns where x @ weight is computed
+            spread = min(spread, float((tensor - tensor[:, :1]).abs().max()))
+        return spread < ROUNDING * way
 
 
 def _units_alike(tensor: Tensor) -> bool:
