@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from vitruvius import checks
-from vitruvius.checks import Backward, Event, Forward, GraphFacts, OptimiserEvent, Trace, Waiting
+from vitruvius.checks import Backward, Event, Forward, GraphFacts, OptimiserEvent, Trace, Units, Waiting
 
 PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
 BEGIN, END = "<!-- events: made by tests/checks/test_events.py -->\n", "<!-- end of events -->\n"
@@ -20,7 +20,7 @@ BEGIN, END = "<!-- events: made by tests/checks/test_events.py -->\n", "<!-- end
 def kinds() -> list[type]:
     """Every event and the records inside events, in the order of the source."""
     found = [kind for kind in vars(checks).values() if isinstance(kind, type)]
-    events = [kind for kind in found if issubclass(kind, Event | Waiting | GraphFacts)]
+    events = [kind for kind in found if issubclass(kind, Event | Waiting | GraphFacts | Units)]
     files = ["_event", "_training_events", "_data_events", "_operation_events"]
     places = {kind: files.index(kind.__module__.rpartition(".")[2]) for kind in events}
     return sorted(events, key=lambda kind: (places[kind], inspect.getsourcelines(kind)[1]))
