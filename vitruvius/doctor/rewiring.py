@@ -76,9 +76,10 @@ def as_torchs_own() -> Iterator[None]:
 
 
 def _calling(name: str) -> CodeType:
-    """The code of a function that hands all its arguments to a global variable."""
-    scope: dict[str, Any] = {}
-    text = f"def call(*args, **kwargs):\n    return {name}(*args, **kwargs)\n"
-    exec(compile(text, __file__, "exec"), scope)
-    code: CodeType = scope["call"].__code__
-    return code
+    """The code of a function that hands all its arguments to the global variable of that name."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return _called(*args, **kwargs)  # type: ignore[name-defined] # noqa: F821 # renamed below
+
+    names = call.__code__.co_names
+    return call.__code__.replace(co_names=tuple(name if other == "_called" else other for other in names))
