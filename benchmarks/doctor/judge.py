@@ -3,6 +3,7 @@
 python -m benchmarks.doctor.judge                  the second collection
 python -m benchmarks.doctor.judge --part third     the third collection
 python -m benchmarks.doctor.judge --part fourth    the fourth collection
+python -m benchmarks.doctor.judge --part fifth     the fifth collection
 python -m benchmarks.doctor.judge --part tuning    the half of the first that thresholds were chosen on
 python -m benchmarks.doctor.judge --part reported  its other half, put aside until the first judging
 python -m benchmarks.doctor.judge --part tuning --only NAME...   some scripts; nothing is kept
@@ -27,7 +28,8 @@ from scipy.stats import binomtest
 
 RESULTS = Path(__file__).parent.parent / "results" / "doctor.json"
 HALVES = ("tuning", "reported")
-FOLDERS = {"second": "second", "third": "third", "fourth": "fourth", **dict.fromkeys(HALVES, "corpus")}
+CLOSED = ("second", "third", "fourth", "fifth")
+FOLDERS = {**{part: part for part in CLOSED}, **dict.fromkeys(HALVES, "corpus")}
 LONGEST = 600  # seconds that a script may take
 
 
