@@ -162,13 +162,21 @@ class Board(dict[str, Any]):
     ('|E| = 4 \\cdot 3 = 12', 12)
     """
 
-    def step(self, says: str, formula: str = "", value: Value = ..., figure: Figure | None = None) -> Step:
+    def step(
+        self,
+        says: str,
+        formula: str = "",
+        value: Value = ...,
+        figure: Figure | None = None,
+        shows: str = "",
+    ) -> Step:
         """One step. Its value is what the formula ends with, or what `value` is.
 
-        A text as `value` is a name, or several names for a dict.
+        A text as `value` is a name, or several names for a dict. `shows` names what the formula works out
+        beside, a value or the first part of one.
         """
         name = _board.last_name(formula)
-        named = {name: self[name]} if name else {}
+        named = ({name: self[name]} if name else {}) | self.pick(shows)
         if value is ...:
             value = _board.last(formula, self)
         elif isinstance(value, str):

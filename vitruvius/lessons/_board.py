@@ -11,6 +11,9 @@ from typing import Any
 PLACE = re.compile(r"<([A-Za-z_]\w*)((?:\.\w+|\[-?\w+\])*)(?::([^<>]+))?>")
 """`<name>`, `<name[0][-1]>`, `<name.field>`, each perhaps with a format: `<name:.4g>`, `<name:column>`."""
 
+LONGEST = 9
+"""Terms of a sum that are all written down."""
+
 
 def number(value: Any) -> str:
     r"""A number in LaTeX.
@@ -49,6 +52,30 @@ def matrix(rows: Sequence[Sequence[Any]]) -> str:
         " & ".join(value if isinstance(value, str) else number(value) for value in line) for line in rows
     )
     return r"\begin{bmatrix} " + r" \\ ".join(lines) + r" \end{bmatrix}"
+
+
+def dot(left: Sequence[Any], right: Sequence[Any]) -> str:
+    r"""A dot product written out.
+
+    >>> dot([2, Fraction(1, 2)], [3, -1])
+    '2 \\cdot 3 + \\frac{1}{2} \\cdot (-1)'
+    """
+    return added([rf"{signed(x)} \cdot {signed(y)}" for x, y in zip(left, right, strict=True)])
+
+
+def added(terms: Sequence[Any]) -> str:
+    r"""A sum written out, its middle left out if it is long.
+
+    >>> added([1, -2, 3]), added(range(20))
+    ('1 + (-2) + 3', '0 + 1 + 2 + 3 + 4 + 5 + \\dots + 19')
+    """
+    shown = [term if isinstance(term, str) else signed(term) for term in terms]
+    return " + ".join(shown if len(shown) <= LONGEST else [*shown[: LONGEST - 3], r"\dots", shown[-1]])
+
+
+def signed(value: Any) -> str:
+    """A number in LaTeX as it stands behind a sign: negative ones in brackets."""
+    return f"({number(value)})" if value < 0 else number(value)
 
 
 def latex(value: Any) -> str:

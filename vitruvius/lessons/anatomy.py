@@ -73,14 +73,26 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     yield from _steps_behind_attention(arch, board)
     board |= {"parts": len(parts), "parameters": whole.params, "macs": whole.macs}
     names, values = zip(*((part.name, float(part.params)) for part in parts), strict=True)
+    board["sum"] = _sum_of_parts(arch, {part.name: part.params for part in parts})
     yield board.step(
         "All <parts> parts in order, each with the shape it gives, its parameters and its multiply-adds for "
         "one image, are listed in the answer: <parameters:,> parameters and <macs:,> multiply-adds in all.",
-        value="parameters macs",
+        "<sum> = <parameters>",
+        "parameters macs",
         figure=Bars(title="Where the parameters are", names=names, values=values, y_label="parameters"),
     )
     layers = [_entry(part.name, part.shape, part.params, part.macs) for part in parts]
     yield Answer(fields={"layers": layers, **board.pick("parameters macs")})
+
+
+def _sum_of_parts(arch: Arch, counts: dict[str, int]) -> str:
+    """The parameters outside the layers by name, and those of all layers, as a sum in LaTeX."""
+    layers = [count for name, count in counts.items() if name.startswith("layer")]
+    each = [sum(pair) for pair in zip(layers[::2], layers[1::2], strict=True)]
+    inside = rf"{arch.depth} \cdot {each[0]}" if len(set(each)) == 1 else str(sum(each))
+    named = [(name, str(count)) for name, count in counts.items() if not name.startswith("layer")]
+    named.insert(len(named) - 2, ("layers", inside))  # before the last norm and the head
+    return " + ".join(rf"\underbrace{{{count}}}_{{\text{{{name}}}}}" for name, count in named)
 
 
 def prove(question: Question, answer: Answer) -> Iterator[Proof]:

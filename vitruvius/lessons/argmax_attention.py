@@ -17,6 +17,7 @@ from torch.nn.functional import pad
 from vitruvius import lessons
 from vitruvius.core.blocks import Bars
 from vitruvius.lessons import Answer, Attempt, Board, Matrix, Proof, Step, Vector, exact
+from vitruvius.lessons._board import dot
 from vitruvius.lessons._draws import whole
 from vitruvius.lessons._exact import root, surd
 from vitruvius.lessons._figures import numbered
@@ -45,10 +46,11 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     winner = scores.index(max(scores))
     chosen = [int(j == winner) for j in range(count)]
     board = Board(count=count, scores=scores, winner=winner + 1, best=max(scores), chosen=chosen)
+    board["product"] = dot(question.query, question.keys[0])
     names, heights = numbered("key ", count), tuple(map(float, scores))
     yield board.step(
         "The inner product of the query with each of the <count> keys.",
-        r"q \cdot k_j = <scores>",
+        r"q \cdot k_1 = <product> = <scores[0]>, \quad q \cdot k_j = <scores>",
         figure=Bars(title="Scores", names=names, values=heights, y_label="q . k"),
     )
     board["output"] = list(question.values[winner])

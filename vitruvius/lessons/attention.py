@@ -19,6 +19,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from vitruvius import lessons
 from vitruvius.lessons import Answer, Attempt, Board, Matrix, Proof, Step, exact, latex
+from vitruvius.lessons._board import dot
 from vitruvius.lessons._draws import whole
 from vitruvius.lessons._exact import root
 from vitruvius.lessons._figures import heatmap
@@ -175,7 +176,7 @@ def _product_step(board: Board, question: Question, products: list[list[Fraction
     lines, best = [], []
     for i, row in zip(question.asked, products, strict=True):
         for j, (key, product) in enumerate(zip(question.keys, row, strict=True), 1):
-            terms = _terms(key, question.queries[i])
+            terms = dot(key, question.queries[i])
             lines.append(rf"k_{{{j}}}^T q_{{{i + 1}}} &= {terms} = {latex(product)}")
         best.append(f"query {i + 1} agrees most with key {row.index(max(row)) + 1}, {max(row)}")
     board |= {"best": "; ".join(best), "lines": r" \\ ".join(lines)}
@@ -236,9 +237,3 @@ def _evaluated(form: str, values: Matrix) -> list[float]:
     names = [sympy.Symbol(f"v{j}") for j in range(1, len(values) + 1)]
     number = sympy.lambdify(names, sympy.sympify(form), "mpmath")  # its exponentials do not overflow
     return [float(number(*map(float, column))) for column in zip(*values, strict=True)]
-
-
-def _terms(a: Sequence[Fraction], b: Sequence[Fraction]) -> str:
-    """A dot product written out."""
-    signed = [[f"({latex(x)})" if x < 0 else latex(x) for x in vector] for vector in (a, b)]
-    return " + ".join(rf"{x} \cdot {y}" for x, y in zip(*signed, strict=True))

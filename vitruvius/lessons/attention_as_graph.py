@@ -18,6 +18,7 @@ from scipy.optimize import brentq
 from vitruvius import kernels, lessons
 from vitruvius.core.blocks import Graph
 from vitruvius.lessons import Answer, Attempt, Board, Matrix, Proof, Step, exact
+from vitruvius.lessons._board import dot
 from vitruvius.lessons._draws import whole
 from vitruvius.lessons._figures import circle, heatmap, numbered
 from vitruvius.lessons._proofs import agree
@@ -67,12 +68,12 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     divisor, edge_NN = math.sqrt(len(w_q)) if question.scaled else 1, question.edges
     board = Board(divisor=divisor, edges=edge_NN.sum(), pairs=edge_NN.size)
     board["scores"] = h @ w_q.T @ (h @ w_k.T).T / divisor
+    board["first"], over = dot(w_q @ h[0], w_k @ h[0]), " / <divisor>" if question.scaled else ""
     yield board.step(
         "Who talks to whom: every pair the mask allows is an edge j -> i, here <edges> of <pairs> (loops "
         "included; a mask removes edges). The score of an edge compares its two ends.",
-        r"s_{ij} = Q h_i \cdot K h_j"
-        + (" / <divisor>" if question.scaled else "")
-        + r" : \quad S = <scores>",
+        rf"s_{{ij}} = Q h_i \cdot K h_j{over} : \quad s_{{11}} = (<first>){over} = <scores[0][0]>, "
+        r"\quad S = <scores>",
         "scores edges",
         _drawn(edge_NN),
     )

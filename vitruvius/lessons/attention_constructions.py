@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn.functional import conv1d, pad
 
 from vitruvius import kernels, lessons
-from vitruvius.lessons import Answer, Attempt, Board, Exact, Matrix, Proof, Step, exact
+from vitruvius.lessons import Answer, Attempt, Board, Exact, Matrix, Proof, Step, exact, latex
 from vitruvius.lessons._draws import whole
 from vitruvius.lessons._figures import curves
 from vitruvius.lessons._proofs import agree
@@ -107,13 +107,18 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     factors = [1.0, *(step / 10 for step in range(21))]
     outputs = [_attend(tokens_nD, weights, factor) for factor in factors]
     error, *errors = (float(np.abs(output - target.astype(float)).max()) for output in outputs)
+    place = np.unravel_index(np.abs(outputs[0] - target.astype(float)).argmax(), target.shape)
     board |= {"output": outputs[0], "error": error, "least": errors[-1]}
+    board["first"] = _first_target(question)
+    board |= {"far": outputs[0][place], "wanted": target[place]}
     yield board.step(
         MEANINGS[question.kind]
         + " The output is off by at most <error:.4g>, because softmax leaves a little weight to every other "
         "token.",
-        r"<output> \approx <target>",
+        r"t_1 = <first> = <target[0]>, \quad o = <output> \approx t = <target>, \quad "
+        r"\max |o - t| = |<far> - <wanted>| = <error>",
         "output",
+        shows="target",
     )
     lead, x = float(question.sharpness) / math.sqrt(n), [float(question.sharpness) * f for f in factors[1:]]
     board |= {"lead": lead, "lost": (n - 1) / (math.exp(min(lead, 700.0)) + n - 1)}
@@ -230,6 +235,13 @@ def _target(question: Question) -> Array:
         taps = np.array(question.taps, object)
         return sum(x[seen] @ tap for seen, tap in zip(question.sources, taps, strict=True))
     return x[question.sources[0]]
+
+
+def _first_target(question: Question) -> str:
+    """How the first row of the target is worked out, in LaTeX."""
+    seen = [question.x[places[0]] for places in question.sources]
+    maps = {"pointwise": [question.weight], "convolution": question.taps}.get(question.kind, [""])
+    return " + ".join(f"{latex(x)} {latex(w)}".strip() for x, w in zip(seen, maps, strict=True))
 
 
 def _attend(tokens_nD: Array, weights: dict[str, Array], sharper: float) -> Array:

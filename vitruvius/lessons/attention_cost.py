@@ -70,6 +70,7 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     parts = {**dict.fromkeys(("q", "k", "v"), n * d * i), "scores": n * n * i, "weighted_sum": n * n * i}
     parts["output"] = n * i * d
     board = Board(n=n, d=d, h=h, i=i, e=i // h, maps=3 * n * d * i, pairs=2 * n * n * i, **parts)
+    board["parts"] = parts
     yield board.step(
         "Queries, keys and values: each of the <n:,> tokens, <d:,> numbers long, is multiplied with a matrix "
         "of <d:,> x <i:,>, three times. All heads are counted together: side by side they are <i:,> wide.",
@@ -82,8 +83,10 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     )
     yield board.step(
         "Output: the heads' <i:,> numbers per token go back to <d:,>.",
-        r"N I D = <n> \cdot <i> \cdot <d> = <output>",
+        r"Q, K, V: N D I = <n> \cdot <d> \cdot <i> = <q>, \quad Q K^T, A V: N^2 I = <n>^2 \cdot <i> = "
+        r"<scores>, \quad N I D = <n> \cdot <i> \cdot <d> = <output>",
         figure=_pictures(d, i, parts),
+        shows="parts",
     )
     total, formula = sum(parts.values()), 4 * n * d**2 + 2 * n**2 * d
     board |= {"total": total, "formula": formula, "formula_holds": total == formula, "times": total / formula}

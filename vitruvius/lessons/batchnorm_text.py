@@ -17,6 +17,7 @@ from torch import nn
 from vitruvius import lessons
 from vitruvius.core.blocks import Bars
 from vitruvius.lessons import Answer, Attempt, Board, Exact, Matrix, Proof, Step, exact, latex
+from vitruvius.lessons._board import added
 from vitruvius.lessons._draws import whole
 from vitruvius.lessons._proofs import agree
 from vitruvius.lessons._tensors import Array, tensors
@@ -76,19 +77,25 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     cases = {name: _statistics(batch) for name, batch in batches.items()}
     shown = {name: {f"{of}_F": value for of, value in cases[name].items()} for name in ("naive", "masked")}
     board = Board(cases, pad=question.pad, padding=1 - Fraction(len(words), places))
+    board |= {"words": len(words), **_sums([word[0] for word in words], cases["masked"]["mean"][0])}
     yield board.step(
         "Fill the sentences up to one length: <padding:.1%> of the places hold padding. A naive batch "
         "normalisation counts it, which moves the mean of feature 1 from <masked[mean][0]> to "
         "<naive[mean][0]>.",
+        r"\mu_{\mathrm{words}, 1} = \frac{<sum>}{<words>} = <masked[mean][0]>, \quad "
+        r"\sigma^2_{\mathrm{words}, 1} = \frac{<squares>}{<words>} = <masked[variance][0]>, \quad "
         r"\mu = (1 - <padding>) <masked[mean]:column> + <padding> \cdot <pad> = <naive[mean]:column>, \quad "
         r"\sigma^2 = (1 - <padding>) <masked[variance]:column> + <padding> (1 - <padding>) "
         r"(\mu_{\mathrm{words}} - <pad>)^2 = <naive[variance]:column>",
         board.pick("padding") | shown,
+        shows="padding masked naive",
     )
     cases["layer"] = _statistics([(x,) for x in words[0]])
     deviations = {
         name: np.sqrt((found["variance"] + question.eps).astype(float)) for name, found in cases.items()
     }
+    board |= {"own": len(question.sentences[0]), "eps": question.eps, "x": words[0][0]}
+    board |= _sums([word[0] for word in question.sentences[0]], cases["alone"]["mean"][0])
     board["nothing"] = [0] * len(words[0])
     board["first_word"] = {
         name: (np.array(words[0]) - cases[name]["mean"]).astype(float) / deviations[name] for name in cases
@@ -118,6 +125,12 @@ def _statistics(words: Any) -> dict[str, Array]:
     return {"mean": words_NF.mean(axis=0), "variance": words_NF.var(axis=0)}
 
 
+def _sums(values: list[Fraction], mean: Fraction) -> dict[str, str]:
+    """What the mean and the variance of some numbers divide, written out."""
+    squares = [rf"({latex(value)} - {latex(mean)})^2" for value in values]
+    return {"sum": added(values), "squares": added(squares)}
+
+
 def _mates_step(board: Board) -> Step:
     first_word = board["first_word"]
     shown = [rf"\mathrm{{{name}}} : {latex(values)}" for name, values in first_word.items()]
@@ -128,9 +141,13 @@ def _mates_step(board: Board) -> Step:
         "alone. Leaving out the padding does not remove the mates: the same word in the same sentence means "
         "something else in every batch. Layer normalisation uses the word's own features and gives one "
         "answer in all batches.",
-        r", \quad ".join(shown),
+        r"\mu_{\mathrm{alone}, 1} = \frac{<sum>}{<own>} = <alone[mean][0]>, \quad "
+        r"\sigma^2_{\mathrm{alone}, 1} = \frac{<squares>}{<own>} = <alone[variance][0]>, \quad "
+        r"\frac{<x> - <naive[mean][0]>}{\sqrt{<naive[variance][0]> + <eps>}} = <first_word[naive][0]>, "
+        r"\quad " + r", \quad ".join(shown),
         "first_word",
         Bars(title="Feature 1 of the same word", names=NAMES, values=firsts, y_label="normalised value"),
+        shows="alone",
     )
 
 

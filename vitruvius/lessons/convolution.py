@@ -111,6 +111,7 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     weights, output = filters * window * channels, [*places, filters]
     board = Board(weights=weights, biases=biases, parameters=weights + biases, output=output)
     board |= {"filters": filters, "window": window, "channels": channels, "seen": window * channels}
+    board["one"] = int(question.bias)
     board |= {"sides": _times(sides), "places": _times(places), "shape": r" \times ".join(map(str, output))}
     board["unread"] = _times([(axis.padded - axis.span) % axis.stride for axis in axes])
     board |= {"flat": filters * window + biases, "outputs": math.prod(output)}
@@ -123,20 +124,22 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     yield board.step(
         "A filter adds the same bias at all places of its output, so there are <biases> biases. "
         + (SPANS if channels > 1 else ONE_CHANNEL),
-        "<weights> + <biases> = <parameters>",
+        r"<filters> \cdot <one> = <biases>, \quad <weights> + <biases> = <parameters>",
+        shows="biases",
     )
     formulas = [Board(axis._asdict(), places=axis.places).step("", PLACES).formula for axis in axes]
+    places_found = r" \qquad ".join(formulas)
     yield board.step(
         "Along an axis the first window starts at the first place and each next one a stride further, as "
         "long as it fits: <places> windows; <unread> places at the end stay unread.",
-        r" \qquad ".join(formulas),
+        places_found,
         places,
         _coverage(axes),
     )
     yield board.step(
         "Every filter gives one such map; the <filters> maps are the channels of the output. A larger input "
         "makes the <outputs> outputs more, not the <parameters> parameters.",
-        "<shape>",
+        rf"{places_found} \quad \Rightarrow \quad <shape>",
         "output",
     )
     yield Answer(fields=board.pick("weights biases parameters output"))

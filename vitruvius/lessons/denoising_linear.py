@@ -71,13 +71,14 @@ def solve(question: Question) -> Iterator[Step | Answer]:
         r"\mathbb{E}[x \tilde x^T] = S = <moment>, \quad \mathbb{E}[\tilde x \tilde x^T] = S + <variance> I",
         "moment",
     )
-    noisy_mm = sympy.Matrix(moment_mm + variance * np.eye(m, dtype=object))
-    full_mm = np.vectorize(worth, otypes=[object])(noisy_mm.LUsolve(sympy.Matrix(moment_mm)).T)
-    board |= {"full": full_mm, "trace": full_mm.trace()}
+    noisy_mm = moment_mm + variance * np.eye(m, dtype=object)
+    solved_mm = sympy.Matrix(noisy_mm).LUsolve(sympy.Matrix(moment_mm))
+    full_mm = np.vectorize(worth, otypes=[object])(solved_mm.T)
+    board |= {"noisy": noisy_mm, "full": full_mm, "trace": full_mm.trace()}
     yield board.step(
         "Setting the gradient 2 (W (S + noise) - S) to zero gives the Wiener filter. Without noise it would "
         "be the identity, which copies and learns nothing; here its trace is <trace:.4g> instead of <m>.",
-        r"W = S (S + <variance> I)^{-1} = <full>",
+        r"W = S (S + <variance> I)^{-1} = <moment> <noisy>^{-1} = <full>",
     )
     values_m = np.linalg.eigvalsh(moment_mm.astype(float))[::-1].clip(0)
     shares_m = values_m / (values_m + float(variance))

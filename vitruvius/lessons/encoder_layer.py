@@ -109,23 +109,24 @@ def solve(question: Question) -> Iterator[Step | Answer]:
         "weights",
         heatmap("Attention weights of every head", run.weights_HNN.reshape(-1, tokens), rows, "token "),
     )
+    board |= {"heard": run.after_ND - run.x_ND, "fed": run.output_ND - run.after_ND}
     board |= {"moved": _moved(run.x_ND, run.after_ND), "moved_again": _moved(run.after_ND, run.output_ND)}
     yield board.step(
         "The heads side by side go through the output map and are added to what came in. The tokens moved by "
         "<moved> of their length; with a zero map they would stay where they were.",
-        r"u = x + [H_1, \dots, H_h] W_o + b_o = <after_ND>",
+        r"u = x + [H_1, \dots, H_h] W_o + b_o = <x> + <heard> = <after_ND>",
     )
     name, hidden_NM = question.activation, run.hidden_NM
     board |= {"name": name, "NAME": name.upper(), "below": (hidden_NM < 0).sum(), "units": hidden_NM.size}
     yield board.step(
         "The second norm, then the hidden units, the same map for every token: <below> of <units> are "
         "negative, and <NAME> holds them back.",
-        r"\operatorname{<name>}(\mathrm{LN}_2(u) W_1 + b_1) = <active>",
+        r"\operatorname{<name>}(\mathrm{LN}_2(u) W_1 + b_1) = \operatorname{<name>} <hidden_NM> = <active>",
     )
     yield board.step(
         "The second map leads back to the width and is added again: the tokens move by another <moved_again> "
         "of their length. Nothing normalises the sum; that is pre-norm.",
-        r"y = u + \mathrm{MLP}(\mathrm{LN}_2(u)) = <output_ND>",
+        r"y = u + \mathrm{MLP}(\mathrm{LN}_2(u)) = <after_ND> + <fed> = <output_ND>",
     )
     yield Answer(fields={"after_attention": run.after_ND, "output": run.output_ND})
 

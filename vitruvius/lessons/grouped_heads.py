@@ -18,6 +18,7 @@ from torch.nn import functional
 
 from vitruvius import kernels, lessons
 from vitruvius.lessons import Answer, Attempt, Board, Matrix, Proof, Step, exact
+from vitruvius.lessons._board import dot
 from vitruvius.lessons._draws import shares, whole
 from vitruvius.lessons._exact import product
 from vitruvius.lessons._figures import heatmap
@@ -74,12 +75,14 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     )
     shares = [[row[start : start + share] for row in question.x] for start in range(0, width, share)]
     mixed = [product(*pair) for pair in zip(attention, shares, strict=True)]
+    around = [question.x[offset % tokens][0] for offset in range(-(taps // 2), taps // 2 + 1)]
+    board["first"] = dot(question.patterns[0], around)
     board["output"] = [sum(parts, []) for parts in zip(*mixed, strict=True)]
     yield board.step(
         "The heads' weights here depend only on the offset, <taps> neighbours each. One weight per neighbour "
         "for a share of <share> channels: a Conv1d with groups = <heads> whose channels in a group share one "
         "filter.",
-        r"[A_1 X_1, \dots, A_h X_h] = <output>",
+        r"(A_1 X_1)_{11} = <first> = <output[0][0]>, \quad [A_1 X_1, \dots, A_h X_h] = <output>",
     )
     yield from _differences(question, board)
     yield Answer(fields=board.pick("output parameters"))

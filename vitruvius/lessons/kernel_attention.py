@@ -20,6 +20,7 @@ from torch.nn import functional
 
 from vitruvius import lessons
 from vitruvius.lessons import Answer, Attempt, Board, Matrix, Proof, Step, Vector, exact
+from vitruvius.lessons._board import added, dot
 from vitruvius.lessons._draws import whole
 from vitruvius.lessons._exact import worth
 from vitruvius.lessons._figures import curves, heatmap
@@ -186,11 +187,13 @@ def _routes(board: Board, v: Array) -> Iterator[Step]:
     similarity, ones = board["similarity"], np.ones((len(v), 1), dtype=object)
     state = board["features"]["k"].T @ np.concatenate([v, ones], 1)
     board |= {"zeros": sum(not total for total in similarity.sum(1)), "n": len(similarity), "m": len(v)}
+    board |= {"weighted": dot(similarity[0], v[:, 0]), "total": added(similarity[0])}
     board |= {"output": _means(similarity, v), "state": state, "shape": state.shape}
     yield board.step(
         "First route, over all pairs: the values weighted by the similarities, over their sum. <zeros> of "
         "the <n> sums are 0 (such a row gets 0).",
-        r"o_i = \frac{\sum_j \kappa_{ij} v_j}{\sum_j \kappa_{ij}}: \quad <output>",
+        r"o_i = \frac{\sum_j \kappa_{ij} v_j}{\sum_j \kappa_{ij}}: \quad o_{11} = "
+        r"\frac{<weighted>}{<total>} = <output[0][0]>, \quad O = <output>",
     )
     yield board.step(
         "Second route: the sums over keys do not know the query. U and z are formed once, <shape[0]> x "

@@ -101,9 +101,10 @@ def solve(question: Question) -> Iterator[Step | Answer]:
         "Write the output as a mixture of the key's value, with weight <w> for the first query, and of the "
         "mixture r of all others. Moving the key leaves r alone: the output slides along the line between "
         "the two, by <rate> per unit of score to first order, and not at all if w is 0 or 1.",
-        r"h = <w:.6g> <value:column> + <others:.6g> <rest:column>, \quad h' \approx h + <slope[0]:column> "
-        r"\beta\, q \cdot \epsilon",
+        r"h = <w:.6g> <value:column> + <others:.6g> <rest:column> = <output_before[0]:column>, \quad h' "
+        r"\approx h + <slope[0]:column> \beta\, q \cdot \epsilon",
         "slope",
+        shows="output_before",
     )
     board |= {"t": slope_nt.shape[1], "d": len(question.k[0]), "scale": question.scale}
     board["jacobian"] = question.scale * np.outer(slope_nt[0], np.array(question.q[0], float))

@@ -3,7 +3,7 @@ r"""Message passing: one parallel update of the states of a directed graph, edge
 Along each edge j -> i goes the message $f(h_j)$; vertex i aggregates what arrives, $a_i = \mathrm{Agg}_j
 f(h_j)$, and becomes $h_i' = W h_i^T + \max(a_i, 0)$. States are row vectors; vertices are counted from 1."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from random import Random
 from typing import Annotated, Any, Literal, Self
@@ -14,7 +14,7 @@ from pydantic import model_validator
 
 from vitruvius import lessons
 from vitruvius.lessons import Answer, Attempt, Board, Exact, Matrix, Proof, Step, Vector, exact, latex
-from vitruvius.lessons._board import short
+from vitruvius.lessons._board import short, signed
 from vitruvius.lessons._draws import whole
 from vitruvius.lessons._exact import product
 from vitruvius.lessons._figures import circle
@@ -72,7 +72,10 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     )
     sent = product(states, edge) if isinstance(edge, tuple) else [[edge * x for x in h] for h in states]
     board["messages"] = [sent[source] for source, _ in arrows]
-    shown = [rf"f(h_{{{source + 1}}}) = {latex(sent[source])}" for source, _ in arrows]
+    shown = [
+        rf"f(h_{{{source + 1}}}) = {_passed(states[source], edge)} = {latex(sent[source])}"
+        for source, _ in arrows
+    ]
     yield board.step(
         "Each of the <edges> edges transforms the state of the vertex it comes from.",
         r", \quad ".join(shown),
@@ -81,6 +84,11 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     yield _aggregate_step(question, board, weights)
     yield _update_step(question, board)
     yield Answer(fields=board.pick("messages aggregate states"))
+
+
+def _passed(state: Sequence[Fraction], edge: Any) -> str:
+    """What an edge does to a state: a matrix behind it, or a number before it."""
+    return f"{latex(state)} {latex(edge)}" if isinstance(edge, tuple) else f"{signed(edge)} {latex(state)}"
 
 
 def _aggregate_step(question: Question, board: Board, weights: list[Fraction]) -> Step:

@@ -105,10 +105,13 @@ def _descent(question: Question, board: Board, inverse_DN: Array) -> Iterator[St
     solution_D, limit_D, iterates = (board[name] for name in ("solution", "limit", "iterates"))
     shown = r", \quad ".join(rf"w^{{({t})}} = {column(w_D)}" for t, w_D in enumerate(iterates))
     board |= {"step": question.step, "count": len(iterates), "shown": shown}
+    x_ND, y_N, start_D = question.arrays(object)
+    board["gradient"] = 2 * (x_ND.T @ (x_ND @ start_D - y_N))
     yield board.step(
         "Descend with step <step>. The gradient is a combination of the rows of X, so all <count> iterates "
         "differ from the start by such combinations and by nothing else.",
-        r"\nabla f(w) = 2 X^T (Xw - y) : \quad <shown>",
+        r"\nabla f(w) = 2 X^T (Xw - y) : \quad w^{(1)} = <iterates[0]:column> - <step> \cdot "
+        r"<gradient:column>, \quad <shown>",
         "iterates",
     )
     distances, board["rate"] = _run(question, limit_D.astype(float))

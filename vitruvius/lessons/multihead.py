@@ -323,7 +323,7 @@ def _head_steps(question: Question, board: Board) -> Iterator[Step]:
     )
     yield board.step(
         "Head <i>: mix the <values> values with these weights: the output of head <i>.",
-        f"H_<i> = {times('A_<i>', 'V_<i>')} = <shown[heads]>",
+        f"H_<i> = {times('A_<i>', 'V_<i>')} = {times('<shown[weights]>', '<shown[v]>')} = <shown[heads]>",
         "heads",
     )
 

@@ -14,7 +14,8 @@ from pydantic import model_validator
 from torch import Tensor, nn
 
 from vitruvius import lessons
-from vitruvius.lessons import Answer, Attempt, Board, Exact, Matrix, Proof, Step, exact
+from vitruvius.lessons import Answer, Attempt, Board, Exact, Matrix, Proof, Step, exact, latex
+from vitruvius.lessons._board import added
 from vitruvius.lessons._figures import heatmap
 from vitruvius.lessons._proofs import agree
 from vitruvius.lessons._tensors import Array, tensor
@@ -64,11 +65,16 @@ def solve(question: Question) -> Iterator[Step | Answer]:
         fields[kind], normalised[kind] = statistics, unit_NCF
         board = Board(statistics, statistics=statistics, name=kind.capitalize(), kind=kind, kept=KEPT[kind])
         board |= {"groups": mean.size, "size": x_NCF.size // mean.size}
+        group = x_NCF[tuple(slice(None) if axis in axes else 0 for axis in range(3))].flatten().tolist()
+        squares = [rf"({latex(x)} - {latex(mean.flat[0])})^2" for x in group]
+        board |= {"first": mean.flat[0], "spread": variance.flat[0], "sum": added(group)}
+        board["squares"] = added(squares)
         board["averaged"] = " and ".join(("samples", "channels", "features")[axis] for axis in axes)
         yield board.step(
             "<name> normalisation averages over <averaged>: one mean and one variance for each <kept>, "
             "<groups> of each, from <size> values.",
-            r"\mu_{\mathrm{<kind>}} = <mean>, \quad \sigma^2_{\mathrm{<kind>}} = <variance>",
+            r"\mu_1 = \frac{<sum>}{<size>} = <first>, \quad \sigma^2_1 = \frac{<squares>}{<size>} = "
+            r"<spread>, \quad \mu_{\mathrm{<kind>}} = <mean>, \quad \sigma^2_{\mathrm{<kind>}} = <variance>",
             "statistics",
         )
         yield _unit_step(question, kind, unit_NCF, mean.flat[0], variance.flat[0])
@@ -86,6 +92,7 @@ def _statistics(question: Question, axes: tuple[int, ...]) -> tuple[Array, Array
 def _unit_step(question: Question, kind: str, unit_NCF: Array, mean: Any, variance: Any) -> Step:
     first, root = question.tensor[0][0][0], sympy.sqrt(sympy.Rational(variance + question.eps))
     board = Board(first=first, mean=mean, root=sympy.latex(root), unit=unit_NCF, found=unit_NCF[0, 0, 0])
+    board["normalised"] = {kind: unit_NCF}
     board["form"] = sympy.latex(sympy.Rational(first - mean) / root)
     samples, channels, features = unit_NCF.shape
     rows = [f"sample {n}, channel {c}" for n in range(1, samples + 1) for c in range(1, channels + 1)]
@@ -95,6 +102,7 @@ def _unit_step(question: Question, kind: str, unit_NCF: Array, mean: Any, varian
         r"\hat{x}_{111} = \frac{<first> - <mean>}{<root>} = <form> \approx <found>",
         "unit",
         heatmap(f"After {kind} normalisation", flat, rows, "feature ", numbers=numbers),
+        "normalised",
     )
 
 

@@ -13,6 +13,7 @@ from torch.nn import functional
 from vitruvius import lessons
 from vitruvius.core.blocks import Pictures
 from vitruvius.lessons import Answer, Attempt, Board, Matrix, Proof, Step, exact, latex
+from vitruvius.lessons._board import added
 from vitruvius.lessons._draws import whole
 from vitruvius.lessons._figures import numbered
 from vitruvius.lessons._proofs import agree
@@ -115,20 +116,32 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     for kind, grids in outputs.items():
         taken = "the largest entry" if kind == "max" else "the sum of the <area> entries over <area>"
         board |= {"kind": kind.capitalize(), "rows": len(grids[0]), "columns": len(grids[0][0])}
+        first = question.pools[kind].window(matrices[0], 0, 0)
+        board["first"] = rf"\max({', '.join(map(latex, first))})"
+        if kind == "average":
+            board["first"] = rf"\frac{{{added(first)}}}{{{size**2}}}"
+        board |= {"output": question.shaped({kind: grids}), "corner": grids[0][0][0]}
         yield board.step(
             f"<kind> pooling takes {taken} of each window: <rows> x <columns> outputs per matrix.",
-            r" \qquad ".join(map(latex, grids)),
+            r"<first> = <corner>: \quad " + r" \qquad ".join(map(latex, grids)),
             grids,
+            shows="output",
         )
     views = {"pixels": Pool("average", 1, 1), **question.pools}
     for name, change in (("shift", _shift_change), ("missing", _missing_change)):
-        board[name] = {kind: _mean([change(pool, x) for x in matrices]) for kind, pool in views.items()}
+        changes = {kind: [change(pool, x) for x in matrices] for kind, pool in views.items()}
+        board[name] = {kind: _mean(each) for kind, each in changes.items()}
+        board[f"{name}_means"] = r", \quad ".join(
+            rf"\text{{{kind}}}: \frac{{{added(each)}}}{{{len(each)}}} = {latex(board[name][kind])}"
+            for kind, each in changes.items()
+        )
         board[f"{name}_by_kind"] = ", ".join(f"{value} ({kind})" for kind, value in board[name].items())
     yield board.step(
         "Move each matrix one pixel to the right, zeros coming in. An entry changes on average by "
         "<shift_by_kind>: most of a window sees the same shape as before, so pooling answers a small move "
         "less.",
-        value="shift",
+        "<shift_means>",
+        "shift",
         figure=_pictures({"input": matrices, **outputs}),
     )
     yield board.step(
@@ -136,7 +149,8 @@ def solve(question: Question) -> Iterator[Step | Answer]:
         "over the pixels this is <missing_by_kind>. Averaging divides a lost pixel by <area>; the maximum "
         "does not notice it while an equal pixel is left in the window. The price is that windows with one "
         "maximum look alike.",
-        value="missing",
+        "<missing_means>",
+        "missing",
     )
     yield Answer(fields={"output": question.shaped(outputs), **board.pick("shift missing")})
 

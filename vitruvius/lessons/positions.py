@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 from torch import Tensor
 
 from vitruvius import lessons
-from vitruvius.lessons import Answer, Attempt, Board, Matrix, Proof, Step, exact
+from vitruvius.lessons import Answer, Attempt, Board, Matrix, Proof, Step, exact, latex
 from vitruvius.lessons._draws import whole
 from vitruvius.lessons._figures import heatmap
 from vitruvius.lessons._proofs import agree
@@ -65,6 +65,7 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     table = _table(range(count), width)
     gaps = {name: _gap(x, added, places) for name, added in (("without", 0 * table), ("with", table))}
     board = Board(count=count, width=width, places=places, gaps=gaps, gap=gaps["with"], table=table)
+    board |= {"of_reordered": _attended(x[places] + table), "reordered": _attended(x + table)[places]}
     board["equivariant"] = {name: gap <= SAME * float(np.abs(x).max()) for name, gap in gaps.items()}
     yield board.step(
         "Reorder the <count> tokens as [<places>], counted from 0. Every sum over tokens has the same terms "
@@ -78,8 +79,7 @@ def solve(question: Question) -> Iterator[Step | Answer]:
         "Words and image patches mean something by their place. Add a table of positions to the tokens, and "
         "the same reordering changes the outputs by up to <gap:.4g>. A causal mask would tell the order as "
         "well.",
-        r"f(\Pi x + P) \neq \Pi f(x + P)",
-        "gap",
+        r"f(\Pi x + P) \neq \Pi f(x + P): \quad \max \left| <of_reordered> - <reordered> \right| = <gap>",
     )
     yield from _table_steps(board, question.offset)
     yield Answer(fields=board.pick("equivariant gap table rotation parameters"))
@@ -90,21 +90,26 @@ def _table_steps(board: Board, offset: int) -> Iterator[Step]:
     rows, columns = map(str, range(count)), map(str, range(width))
     labels = {"x_label": "entry", "y_label": "place", "numbers": width <= 8}
     board |= {"clocks": width // 2, "fast": 2 * math.pi}
+    board["row"] = _waves(1, width)
     board["slow"] = 2 * math.pi * 10_000 ** ((width - 2) / width)
     yield board.step(
         "The sinusoidal table: <clocks> clocks, each a sine and a cosine, the first with a period of "
         "<fast:.4g> places, the last with <slow:.4g>. Near places differ in the fast clocks, far ones in the "
         "slow ones.",
-        "P = <table>",
+        r"P_{1} = \left( <row> \right), \quad P = <table>",
         figure=heatmap("Sinusoidal positions", table, rows, columns, **labels),
     )
     board |= {"offset": offset, "rotation": _rotation(offset, width), "self": width / 2}
+    angles = [latex(offset * 10_000 ** (-i / width)) for i in range(0, min(width, 8), 2)]
+    board["turns"] = r", \quad ".join(
+        rf"\begin{{bmatrix}} \cos {a} & \sin {a} \\ -\sin {a} & \cos {a} \end{{bmatrix}}" for a in angles
+    )
     board["alike"] = _table([offset], width)[0] @ table[0]
     yield board.step(
         "A move by <offset> places turns every clock by a fixed angle, whatever place one starts from: one "
         "matrix does it for all. So a linear map can look <offset> places on, and the product of two places "
         "depends on their distance alone, <alike:.4g> at this one and <self:.4g> at 0.",
-        r"P_{p + <offset>} = R\, P_p, \qquad R = <rotation>",
+        r"P_{p + <offset>} = R\, P_p, \qquad <turns>, \qquad R = <rotation>",
     )
     board |= {"learned": count * width, "last": count - 1, "beyond": _table([count], width)[0]}
     board["parameters"] = {"learned": count * width, "sinusoidal": 0}
@@ -112,7 +117,7 @@ def _table_steps(board: Board, offset: int) -> Iterator[Step]:
         "A learned table is <count> x <width> = <learned> parameters and ends after place <last>; the "
         "sinusoidal one has 0 and goes on, its next row begins with <beyond[0]:.4g>. A ViT learns its table: "
         "images have a fixed number of patches, and neighbourhood in two directions is found from the data.",
-        "P_{<count>} = <beyond>",
+        r"<count> \cdot <width> = <learned>, \quad P_{<count>} = <beyond>",
         "parameters",
     )
 
@@ -211,6 +216,13 @@ def _table(places: Iterable[int], width: int) -> Array:
     return np.array([[wave(angle) for angle in row for wave in (math.sin, math.cos)] for row in angles])
 
 
+def _waves(place: int, width: int) -> str:
+    """The first entries of a row of the table as they are worked out, in LaTeX."""
+    angles = [latex(place * 10_000 ** (-i / width)) for i in range(0, width, 2)]
+    waves = [wave for angle in angles for wave in (rf"\sin {angle}", rf"\cos {angle}")]
+    return r",\, ".join([*waves[:8], r"\dots"] if width > 8 else waves)
+
+
 def _rotation(offset: int, width: int) -> Array:
     """The matrix that moves every sine and cosine by an offset, (D, D)."""
     found = np.zeros((width, width))
@@ -223,8 +235,8 @@ def _rotation(offset: int, width: int) -> Array:
 
 def _gap(x: Array, added: Array, places: list[int]) -> float:
     """Largest difference between attention over reordered tokens and the reordered attention."""
+    return float(np.abs(_attended(x[places] + added) - _attended(x + added)[places]).max())
 
-    def attended(tokens: Array) -> Array:
-        return softmax(tokens @ tokens.T / math.sqrt(tokens.shape[1])) @ tokens
 
-    return float(np.abs(attended(x[places] + added) - attended(x + added)[places]).max())
+def _attended(tokens: Array) -> Array:
+    return np.asarray(softmax(tokens @ tokens.T / math.sqrt(tokens.shape[1])) @ tokens)

@@ -50,11 +50,12 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     """Ranks, their correlation, and the pairs."""
     n, x, y = question.sizes["N"], _mid_ranks(question.proxy), _mid_ranks(question.accuracy)
     board = Board(n=n, proxy=x, accuracy=y, mean=Fraction(n + 1, 2))
+    board |= {"x": question.proxy, "y": question.accuracy, "ranks": {"proxy": x, "accuracy": y}}
     board["ties"] = 2 * n - len(set(question.proxy)) - len(set(question.accuracy))
     yield board.step(
         "Write ranks instead of values, 1 for the smallest of <n>. Equal values share the mean of the places "
         "they take together (values that repeat an earlier one: <ties>).",
-        r"R_x = <proxy>, \quad R_y = <accuracy>",
+        r"x = <x>, \quad R_x = <proxy>, \quad y = <y>, \quad R_y = <accuracy>",
         "proxy accuracy",
         Scatter(
             title="Ranks by the proxy and by accuracy",
@@ -64,6 +65,7 @@ def solve(question: Question) -> Iterator[Step | Answer]:
             x_label="rank by the proxy",
             y_label="rank by accuracy",
         ),
+        "ranks",
     )
     both, own_x, own_y = (
         sum((a - board["mean"]) * (b - board["mean"]) for a, b in zip(left, right, strict=True))

@@ -16,6 +16,7 @@ from pydantic import Field, model_validator
 
 from vitruvius import lessons
 from vitruvius.lessons import Answer, Attempt, Board, Exact, Proof, Step, Vector, exact
+from vitruvius.lessons._board import dot
 from vitruvius.lessons._draws import whole
 from vitruvius.lessons._exact import root, surd
 from vitruvius.lessons._figures import curves
@@ -85,10 +86,11 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     square = sum((mean**2 for mean in question.means), Fraction(0))
     second = mu**2 + s**2  # E[x^2] of a normal variable
     board = Board(dim=dim, expectation=square, sigma2=sigma**2, sigma4=sigma**4, second=sympy.latex(second))
+    board["squares"] = dot(question.means, question.means)
     yield board.step(
         "The product is a sum of <dim> terms. Query and key are independent, so the mean of each term is the "
         "product of the means, and the means add up to <expectation>.",
-        r"E[q^T k] = \sum_i E[q_i]\,E[k_i] = \mu^T \mu = <expectation>",
+        r"E[q^T k] = \sum_i E[q_i]\,E[k_i] = \mu^T \mu = <squares> = <expectation>",
     )
     board |= {"own": square + dim * sigma**2, "own_variance": 4 * sigma**2 * square + 2 * dim * sigma**4}
     yield board.step(

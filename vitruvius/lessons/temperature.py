@@ -16,7 +16,8 @@ from scipy import optimize, stats
 from torch import Tensor
 
 from vitruvius import lessons
-from vitruvius.lessons import Answer, Attempt, Board, Exact, Matrix, Proof, Step, exact
+from vitruvius.lessons import Answer, Attempt, Board, Exact, Matrix, Proof, Step, exact, latex
+from vitruvius.lessons._board import added, dot
 from vitruvius.lessons._draws import whole
 from vitruvius.lessons._exact import Number, root
 from vitruvius.lessons._figures import curves, numbered
@@ -53,28 +54,34 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     weights = [softmax(-float(beta) * gap) for beta in betas]
     outputs, entropies = [weight @ v for weight in weights], [_entropy(weight) for weight in weights]
     board = Board(keys=keys, beta=betas[-1], columns=outputs[-1].T, mean=np.mean(entropies[-1]))
+    board |= {"outputs": outputs, "entropies": entropies, "weights": weights[-1][0]}
+    board["first"] = dot(question.q[0], question.k[0])
     board |= {"most": math.log(keys), "scores": score, "products": score.T}
     yield board.step(
         "Each column of the output mixes the <keys> values with the softargmax of the scaled scores. At the "
         "last scale, <beta>, the mean entropy of the weights is <mean:.4g> nats; <keys> equal weights would "
         "have <most:.4g>. The answer lists the columns, one output per query.",
-        r"K^T Q = <products>, \quad H = V \operatorname{softargmax}_\beta(K^T Q) = <columns> "
-        r"\quad (\beta = <beta>)",
+        r"k_1^T q_1 = <first> = <scores[0][0]>, \quad K^T Q = <products>, \quad \beta = <beta>: \quad "
+        r"\operatorname{softargmax}(<beta> \cdot <scores[0]>) = <weights>, \quad H = V "
+        r"\operatorname{softargmax}_\beta(K^T Q) = <columns>",
         "scores",
+        shows="outputs",
     )
-    yield _curve_step(max(*map(float, betas), 1.0), gap)
+    yield _curve_step(max(*map(float, betas), 1.0), gap, board)
     best = gap == 0
     limits = {"zero": [v.mean(0)] * len(q), "infinity": best / best.sum(1, keepdims=True) @ v}
+    board |= {"limits": limits, "sum": added([latex([[x] for x in value]) for value in question.v])}
     board |= {"zero": v.mean(0), "columns": limits["infinity"].T, "n": len(q), "ties": sum(best.sum(1) > 1)}
     yield board.step(
         "At scale 0 all <keys> weights are equal: every query gets the mean of the values, as spread out as "
         "can be. Equal scores do the same at any scale: all keys alike, or a query at right angles to every "
         "difference of two keys (0, for example). That is soft attention, be it self or cross: both only say "
         "where keys and values come from.",
-        r"\beta \to 0: \quad h = \frac{1}{<keys>} \sum_j v_j = <zero:column>, \qquad s_1 = \dots = "
+        r"\beta \to 0: \quad h = \frac{1}{<keys>} \left( <sum> \right) = <zero:column>, \qquad s_1 = \dots = "
         r"s_{<keys>} \Rightarrow \operatorname{softargmax}_\beta(s)_j = \frac{1}{<keys>} \text{ for all } "
         r"\beta",
         limits["zero"],
+        shows="limits",
     )
     yield board.step(
         "As the scale grows, only the best key counts: hard attention, self or cross. The value comes out as "
@@ -192,15 +199,20 @@ def _found_scale(q_1D: Tensor, k: Tensor, error: float) -> float | None:
     return optimize.brentq(excess, 0.0, 60.0 / lead, xtol=1e-15, rtol=1e-14) if lead else None
 
 
-def _curve_step(top: float, gap: Array) -> Step:
+def _curve_step(top: float, gap: Array, worked: Board) -> Step:
     grid = [top * part / 40 for part in range(41)]
     entropies = np.array([_entropy(softmax(-beta * gap)) for beta in grid]).T
     named = dict(zip(numbered("query ", len(gap)), entropies, strict=True))
-    return Board(top=top, first=entropies[0]).step(
+    shares = [weight for weight in worked["weights"].tolist() if weight > 0]
+    sum_of = added([rf"{latex(weight)} \ln {latex(weight)}" for weight in shares])
+    board = Board(worked.pick("entropies beta"), top=top, first=entropies[0], sum=sum_of)
+    return board.step(
         "A larger scale widens the gaps between scores, so weight moves to the best key and the entropy "
         "falls, for query 1 from <first[0]:.4g> at 0 to <first[-1]:.4g> at <top:g>.",
-        value={"betas": grid, "entropies": entropies},
-        figure=curves("How spread the weights are", named, grid, ("beta", "entropy in nats")),
+        r"-\sum_j w_j \ln w_j, \quad \beta = <beta>: \quad -(<sum>) = <entropies[-1][0]>",
+        {"betas": grid, "entropies": entropies},
+        curves("How spread the weights are", named, grid, ("beta", "entropy in nats")),
+        "entropies",
     )
 
 

@@ -185,7 +185,7 @@ def _against_recurrence(board: Board) -> Iterator[Step]:
     yield board.step(
         "From the first token to the last, a recurrent net needs n - 1 = <steps> steps that must wait for "
         "one another; attention connects every pair in 1, all tokens at once: it trains in parallel.",
-        r"\text{path: } O(n) = <path[recurrent]> \text{ against } O(1) = <path[attention]>",
+        r"\text{path: } O(n) = <n> - 1 = <path[recurrent]> \text{ against } O(1) = <path[attention]>",
         "path",
     )
     yield board.step(
@@ -214,6 +214,9 @@ def _encoder_steps(question: Question, board: Board) -> Iterator[Step]:
     size = question.sizes
     board |= run._asdict() | {"seen": run.seen_ND, "small": size["D"], "N": size["N"]}
     board["head"] = size["D"] // question.small_heads
+    source_ND = question.array("source")
+    board["scores"] = net.scores(question.maps, question.small_heads, source_ND, source_ND)[0]
+    board["fed"] = net.fed(question.maps, run.seen_ND)
     yield board.step(
         "The encoder reads the source: embeddings times the root of the width, plus sines and cosines of the "
         "position, since attention alone sees a set. In its self-attention queries, keys and values are "
@@ -221,7 +224,7 @@ def _encoder_steps(question: Question, board: Board) -> Iterator[Step]:
         "<small_heads> heads of <head> columns compare in <small_heads> ways at once at the price "
         "of one; in one head the ways would be averaged.",
         r"A_i = \operatorname{softmax}\left(\frac{Q_i K_i^T}{\sqrt{<head>}}\right), \qquad A_1 = "
-        r"<encoder_weights[0]>",
+        r"\operatorname{softmax} <scores> = <encoder_weights[0]>",
         "encoder_weights",
     )
     yield board.step(
@@ -238,14 +241,16 @@ def _encoder_steps(question: Question, board: Board) -> Iterator[Step]:
         "convolution of kernel 1). Attention only mixes values linearly; here each token is transformed, in "
         "a space that is wider (<mlp> units for width <width> in the paper's base model). Sum and norm "
         "again give the memory of <N> tokens.",
-        r"\mathrm{memory} = \mathrm{LN}(u + \max(0, u W_1) W_2) = <memory>",
+        r"\mathrm{memory} = \mathrm{LN}(u + \max(0, u W_1) W_2) = \mathrm{LN}\left(<seen> + <fed>\right) "
+        r"= <memory>",
     )
 
 
 def _decoder_steps(question: Question, board: Board) -> Iterator[Step]:
     run = net.decode(question.maps, question.small_heads, question.array("target"), board["memory"])
-    count, probabilities = question.sizes["M"], softmax(run.output @ question.array("embedding").T)
-    board |= run._asdict() | {"M": count, "probabilities": probabilities}
+    count, logits = question.sizes["M"], run.output @ question.array("embedding").T
+    board |= run._asdict() | {"M": count, "logits": logits, "probabilities": softmax(logits)}
+    board |= {"asked": run.asked_MD, "fed": net.fed(question.maps, run.asked_MD)}
     yield board.step(
         "The decoder writes the target from left to right. Its self-attention is masked: scores of later "
         "tokens are minus infinity before the softmax, so token 1 sees itself alone. So all <M> tokens are "
@@ -257,25 +262,26 @@ def _decoder_steps(question: Question, board: Board) -> Iterator[Step]:
     rows = [
         f"head {head + 1} {name}" for head in range(question.small_heads) for name in numbered("y", count)
     ]
+    board["scores"] = net.scores(question.maps, question.small_heads, run.heard_MD, board["memory"])[0]
     table = run.cross_weights.reshape(len(rows), -1)
     yield board.step(
         "Cross-attention joins the two: queries come from the decoder (<M> tokens), keys and values from the "
         "encoder's memory (<N> tokens), so the weights are <M> x <N> and nothing is masked. It replaces the "
         "one state through which a recurrent encoder had to pass the whole sentence.",
         r"Q = u W_q, \; K = \mathrm{memory}\, W_k, \; V = \mathrm{memory}\, W_v, \qquad A_1 = "
-        r"<cross_weights[0]>",
+        r"\operatorname{softmax} <scores> = <cross_weights[0]>",
         "cross_weights",
         heatmap("Cross-attention: target tokens look at source tokens", table, rows, "x"),
     )
     yield board.step(
         "Sum and norm, the feed-forward part, sum and norm: a decoder layer has 3 parts where an encoder "
         "layer has 2.",
-        r"y = \mathrm{LN}(u' + \max(0, u' W_1) W_2) = <output>",
+        r"y = \mathrm{LN}(u' + \max(0, u' W_1) W_2) = \mathrm{LN}\left(<asked> + <fed>\right) = <output>",
     )
     yield board.step(
         "The words' scores are products with the table of embeddings, the same that made the inputs; softmax "
         "gives 1 distribution for each target token.",
-        r"\operatorname{softmax}(y E^T) = <probabilities>",
+        r"\operatorname{softmax}(y E^T) = \operatorname{softmax} <logits> = <probabilities>",
     )
 
 

@@ -82,7 +82,7 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     back_BH = np.where(before_BH > 0, error_BC @ w2_CH.astype(float), 0.0)
     gradients = {"w1": back_BH.T @ x_BI.astype(float), "b1": back_BH.sum(0)}
     gradients |= {"w2": error_BC.T @ hidden_BH.astype(float), "b2": error_BC.sum(0)}
-    board |= {"error": error_BC, "back": back_BH, **gradients}
+    board |= {"error": error_BC, "back": back_BH, **gradients, "gradients": gradients}
     yield from _backward(board)
     yield from _scores(question, board, gradients)
     yield Answer(fields={"loss": loss, "gradients": gradients, **board.pick("grad_norm snip")})
@@ -229,6 +229,7 @@ def _backward(board: Board) -> Iterator[Step]:
         r"\Delta_2 = \tfrac{1}{<count>}(p - \text{one-hot}(y)) = <error>, \quad \frac{\partial L}{\partial "
         r"W_2} = \Delta_2^\top H = <w2>, \quad \frac{\partial L}{\partial b_2} = <b2>",
         "w2 b2",
+        shows="gradients",
     )
     yield board.step(
         "Back through the ReLU only where it was open: the <off> values that became 0 pass nothing on.",

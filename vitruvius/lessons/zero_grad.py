@@ -93,11 +93,12 @@ def solve(question: Question) -> Iterator[Step | Answer]:
         "distance. backward() adds to .grad: without zeroing each step applies the sum of all gradients "
         "since the start.",
         r"w_{t+1} = w_t - \eta g_t \quad \mathrm{against} \quad w_{t+1} = w_t - \eta \sum_{s \le t} g_s, "
-        r"\quad \eta a = <pace>",
+        r"\quad \eta a = <rate> \cdot <curvature> = <pace>",
     )
     yield board.step(
         "The first <steps> steps of both. They agree on the first one; then the sum goes on pushing past the "
         "minimum: step <steps> ends at <iterates[without][-1]:.4g> instead of <iterates[with][-1]:.4g>.",
+        r"w_1 = <start> - <pace> (<start> - <target>) = <iterates[with][1]>, \quad "
         r"w_{\mathrm{with}} = <iterates[with]>, \quad w_{\mathrm{without}} = <iterates[without]>",
         "iterates",
         curves("The same start", runs, range(DRAWN + 1), ("step", "w")),

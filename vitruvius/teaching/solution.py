@@ -75,7 +75,7 @@ def solve(lesson: str, fields: Mapping[str, Any]) -> Solution:
     rest = [name for name in (*answer, *values) if name in values]
     shown = {name: number for name, (_, number) in named.items() if name in values}
     for name in (name for name in first if name not in shown):
-        if number := _step_with(steps, values[name]):
+        if number := _step_with(steps, values[name]) or _first_part(steps, name):
             shown[name] = number
     ordered = {name: values[name] for name in dict.fromkeys([*first, *rest])}
     return Solution(lesson, asked, ordered, tuple(steps), shown, whole, frozenset(known) - frozenset(values))
@@ -103,6 +103,11 @@ def _step_with(steps: list[Step], value: Any) -> int:
         if any(_text(part) == _text(value) for part in (step.value, *parts, *step.named.values())):
             return number
     return 0
+
+
+def _first_part(steps: list[Step], name: str) -> int:
+    """The first of several steps that show a part of a value each, such as one head; 0 if none does."""
+    return next((number for number, step in enumerate(steps, 1) if name in step.named), 0)
 
 
 def _text(value: Any) -> str:
