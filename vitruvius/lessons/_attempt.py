@@ -23,6 +23,8 @@ class Line(NamedTuple):
     right: Any
     """The value that follows from the ones before, without a mistake."""
     possible: Mistakes
+    asked: bool = True
+    """Whether a sheet asks for it; others, made of values that are, may be handed in as well."""
 
     @property
     def mistakes(self) -> Mistakes:
@@ -53,12 +55,20 @@ class Attempt:
         self.lines: dict[str, Line] = {}
 
     def __call__(
-        self, name: str, right: Any, what: str, ask: str, formula: str, **mistakes: tuple[str, Any]
+        self,
+        name: str,
+        right: Any,
+        what: str,
+        ask: str,
+        formula: str,
+        *,
+        asked: bool = True,
+        **mistakes: tuple[str, Any],
     ) -> Any:
         """Write down a value; returns what the attempt goes on with."""
         made = (wrong for key, (_, wrong) in mistakes.items() if key in self.made and _shows(wrong, right))
         value = next(made, right)
-        self.lines[name] = Line(value, what, ask, formula, right, mistakes)
+        self.lines[name] = Line(value, what, ask, formula, right, mistakes, asked)
         return filled(value, self.given[name]) if name in self.given else value
 
 

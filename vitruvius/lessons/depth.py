@@ -29,9 +29,10 @@ from vitruvius.lessons._tensors import Array, softmax
 SUBJECT = "training"
 TASK = (
     "Networks of <depths> plain layers of relu start with D Var(w) = <gain>: going back through a layer, the "
-    "weight matrix multiplies the squared length of a gradient by that number, and the relu halves it. How "
-    "large is the gradient (its length, not the square) at the output of the deepest network's first layer, "
-    "if it is 1 at the output of its last? And how large if every layer has a skip, h' = h + W relu(h)?"
+    "weight matrix multiplies the squared length of a gradient by that number, and the relu halves it. By "
+    "which factor does a layer change the squared length? How large is the gradient (its length, not the "
+    "square) at the output of the deepest network's first layer, if it is 1 at the output of its last? And "
+    "how large if every layer has a skip, h' = h + W relu(h)?"
 )
 KINDS = ("plain", "residual", "normalised", "both")
 SAMPLES, CLASSES, EPS, DIVERGED = 64, 4, 1e-5, 1e6
@@ -90,15 +91,17 @@ ByKindAndDepth = dict[str, dict[str, Any]]
 def solve(question: Question) -> Iterator[Step | Answer]:
     """How a gradient changes per layer, by theory and measured in fresh networks, and what training does."""
     half, deepest = question.gain / 2, str(max(question.depths))
-    board = Board(vars(question), half=half, more=1 + half, deepest=deepest)
+    board = Board(vars(question), half=half, factor=half, more=1 + half, deepest=deepest)
     yield board.step(
         "The block is h' = W relu(h), and h' = h + W relu(h) with a skip. Follow the gradient back through "
         "one: W multiplies its squared length by c = <gain>, the relu halves it. A plain layer passes on "
         "<half> of it, a skip adds 1, and a norm divides by the variance that the layer before made, the "
         "same c/2. With both, the stream grows with every layer and the branch counts less.",
-        r"\text{plain: } \frac{c}{2} = <half>, \quad \text{residual: } 1 + \frac{c}{2} = <more>, \quad "
+        r"\text{plain: } \frac{c}{2} = \frac{<gain>}{2} = <half>, \quad \text{residual: } 1 + \frac{c}{2} = "
+        r"<more>, \quad "
         r"\text{normalised: } \frac{c/2}{c/2} = 1, \quad \text{both, at layer } l: 1 + \frac{c/2}{1 + l c/2}",
         {"plain": half, "residual": 1 + half, "normalised": Fraction(1)},
+        shows="factor",
     )
     theory, runs = _each(question, _theory), _each(question, _trained)
     measured, loss = _part(runs, "sizes"), _part(runs, "loss")
@@ -111,8 +114,9 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     yield board.step(
         "Size of the gradient at the first of <deepest> layers relative to the last, by theory (infinite "
         "width) and measured (width <width>): <first>.",
-        r"\left( \frac{c}{2} \right)^{(<deepest> - 1)/2} = <plain>, \quad "
-        r"\left( 1 + \frac{c}{2} \right)^{(<deepest> - 1)/2} = <residual>",
+        r"\left( \frac{c}{2} \right)^{(L - 1)/2} = \left( <half> \right)^{(<deepest> - 1)/2} = <plain>, "
+        r"\quad \left( 1 + \frac{c}{2} \right)^{(L - 1)/2} = \left( <more> \right)^{(<deepest> - 1)/2} = "
+        r"<residual>",
         "theory measured plain residual",
         _panels({"Theory": theory, "Measured": measured}, deepest),
     )
@@ -222,15 +226,23 @@ def _fits(question: Question, kind: str) -> Proof:
 
 
 def attempt(question: Question, write: Attempt) -> None:
-    """The size of the gradient at the first layer of the deepest network, plain and with skips."""
-    half, layers = float(question.gain) / 2, max(question.depths)
+    """What a layer does to a gradient, and its size at the first layer, plain and with skips."""
+    gain, layers = float(question.gain), max(question.depths)
+    half = write(
+        "factor",
+        gain / 2,
+        "factor of the gradient's squared length per plain layer",
+        "What does the matrix do to the squared length, and what the relu?",
+        r"\frac{c}{2}",
+        open_relu=("the relu is forgotten, which halves", gain),
+        length=("the factor of the length is given, not of its square", (gain / 2) ** 0.5),
+    )
     write(
         "plain",
         half ** ((layers - 1) / 2),
         "length of the gradient at the first layer",
         "How many layers lie between the first and the last, and what does each do to the squared length?",
         r"\left( \frac{c}{2} \right)^{(L - 1) / 2}",
-        no_relu=("the relu is forgotten, which halves", (2 * half) ** ((layers - 1) / 2)),
         squared=("the squared length is given", half ** (layers - 1)),
         one_more=("all layers are counted, the last too", half ** (layers / 2)),
     )
@@ -240,7 +252,6 @@ def attempt(question: Question, write: Attempt) -> None:
         "the same with a skip in every layer",
         "What reaches a layer beside the gradient that went through the matrix and the relu?",
         r"\left( 1 + \frac{c}{2} \right)^{(L - 1) / 2}",
-        skip_without_relu=("the relu is forgotten, which halves", (1 + 2 * half) ** ((layers - 1) / 2)),
         skip_squared=("the squared length is given", (1 + half) ** (layers - 1)),
         skip_one_more=("all layers are counted, the last too", (1 + half) ** (layers / 2)),
         skip_once=("one skip over all layers is counted", 1 + half ** ((layers - 1) / 2)),

@@ -30,10 +30,10 @@ SUBJECT = "attention"
 TASK = (
     "Heads whose weights depend only on the offset: each row of patterns holds the weights of the "
     "left neighbour, the token itself and the right neighbour for one head; places beyond the ends "
-    "wrap around. Rows of x are tokens; the heads share its columns evenly, in order. Work out the "
-    "output of all heads side by side, and count parameters: of attention (four maps of D x D) with "
-    "these heads and with one head, of a convolution with as many taps, and of the same convolution "
-    "with one group per head."
+    "wrap around. Rows of x are tokens; the heads share its columns evenly, in order. How many "
+    "channels has a head? Work out the output of all heads side by side, and count parameters: of "
+    "attention (four maps of D x D) with these heads and with one head, of a convolution with as many "
+    "taps, and of the same convolution with one group per head."
 )
 
 
@@ -68,10 +68,12 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     yield board.step(
         "Each of the <heads> heads gets <share> of the <width> channels of queries, keys and values, weighs "
         "tokens in its own way, and nothing passes from head to head before the output map joins them.",
-        r"H = [H_1; \dots; H_h]\, W_o, \qquad H_i = \operatorname{softmax}\left(\frac{Q_i "
+        r"\frac{D}{H} = \frac{<width>}{<heads>} = <share>, \quad H = [H_1; \dots; H_h]\, W_o, \quad H_i = "
+        r"\operatorname{softmax}\left(\frac{Q_i "
         r"K_i^T}{\sqrt{<share>}}\right) V_i",
         attention,
         heatmap("Weights of every head", sum(attention, []), names, "token "),
+        "share",
     )
     shares = [[row[start : start + share] for row in question.x] for start in range(0, width, share)]
     mixed = [product(*pair) for pair in zip(attention, shares, strict=True)]
@@ -144,6 +146,14 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
 def attempt(question: Question, write: Attempt) -> None:
     """What the heads put out, and what both cost."""
     (x,), (tokens, width, heads, taps) = arrays(question.x), question.sizes.values()
+    own = write(
+        "share",
+        width // heads,
+        "channels of one head, and of one group",
+        "Among how many heads are the channels divided?",
+        r"\frac{D}{H}",
+        whole_width=("every head is given all channels", width),
+    )
 
     def mixed(patterns: Any, wrap: bool = True) -> Array:
         share, parts, reach = width // heads, list[Any](), taps // 2
@@ -168,22 +178,22 @@ def attempt(question: Question, write: Attempt) -> None:
         whole = {"attention": attention, "attention_one_head": 4 * width**2, "convolution": taps * width**2}
         return whole | {"grouped_convolution": grouped}
 
-    fewer = taps * width**2 // heads
+    every, fewer = 4 * width * heads * own, taps * width * own
     write(
         "parameters",
-        counts(4 * width**2, fewer),
+        counts(every, fewer),
         "parameters of both, with and without heads or groups",
         "Does a head read its share of the channels, or all of them?",
-        r"4 D^2, \quad 4 D^2, \quad K D^2, \quad K D^2 / H",
-        heads_save=("heads are taken to save parameters like groups", counts(4 * width**2 // heads, fewer)),
-        groups_twice=("groups are taken to share input and output", counts(4 * width**2, fewer // heads)),
+        r"4 D \cdot H \cdot \frac{D}{H}, \quad 4 D^2, \quad K D^2, \quad K D \cdot \frac{D}{H}",
+        heads_save=("heads are taken to save parameters like groups", counts(every // heads, fewer)),
+        groups_twice=("groups are taken to share input and output", counts(every, fewer // heads)),
     )
 
 
 def draw(random: Random) -> dict[str, Any]:
-    """Four tokens of four channels, two heads with quarters as weights."""
+    """Four tokens of four or six channels, two heads with short fractions as weights."""
     patterns = [list(map(str, shares(random, 3, random.choice((4, 5, 6))))) for _ in range(2)]
-    return {"x": whole(random, 0, 3, 4, 4), "patterns": patterns}
+    return {"x": whole(random, 0, 3, 4, random.choice((4, 6))), "patterns": patterns}
 
 
 def _attention(pattern: Sequence[Fraction], tokens: int) -> list[list[Fraction]]:

@@ -145,13 +145,31 @@ def attempt(question: Question, write: Attempt) -> None:
         deleted=("weights are deleted after the softmax", cut),
         unmasked=("nothing is hidden", open_),
     )
-    write(
+    output = write(
         "masked_output",
         masked @ values,
         "output when the mask is done right",
         "What is mixed with the weights?",
         r"a = \sum_j w_j v_j",
         keys_mixed=("keys are mixed, not values", masked @ keys),
+    )
+    ways, seen = {name: way for name, (_, way) in _ways(question)}, values.shape[1] ** 0.5
+    write(
+        "right",
+        {
+            "weights": masked,
+            "total": masked.sum(),
+            "output": output,
+            "leak": {"keys": 0.0, "values": np.linalg.norm(masked[hide]) * seen},
+        },
+        "all of the right way, with what leaks",
+        "What can hidden keys and values change if their weights are 0 before the softmax divides?",
+        r"w, \quad \sum_j w_j, \quad \sum_j w_j v_j, \quad \lVert \partial a / \partial k \rVert, \; "
+        r"\lVert \partial a / \partial v \rVert \text{ of the hidden ones}",
+        asked=False,
+        zero_score=("hidden scores are set to 0", ways["zero_score"]),
+        deleted=("weights are deleted after the softmax", ways["zero_weight"]),
+        finite=("the penalty is added to hidden scores", ways["finite_penalty"]),
     )
     deleted = write(
         "deleted_weights",
@@ -162,7 +180,7 @@ def attempt(question: Question, write: Attempt) -> None:
         renormalised=("the weights are normalised again", masked),
         undeleted=("nothing is deleted", open_),
     )
-    write(
+    total = write(
         "deleted_total",
         deleted.sum(),
         "sum of these weights",
@@ -170,13 +188,31 @@ def attempt(question: Question, write: Attempt) -> None:
         r"\sum_j w_j = 1 - \sum_{\text{hidden}} \operatorname{softmax}(s)_j",
         gone=("the deleted weights are added up", 1 - deleted.sum()),
     )
-    write(
+    output = write(
         "deleted_output",
         deleted @ values,
         "output with these weights",
         "Are the weights divided by their sum once more?",
         r"a = \sum_j w_j v_j",
         divided=("the output is divided by the sum of the weights", deleted @ values / deleted.sum()),
+    )
+    slope = np.linalg.norm(open_[hide]) * np.linalg.norm(deleted @ values)
+    leak = {"keys": slope * np.linalg.norm(queries[question.step - 1])}
+    write(
+        "zero_weight",
+        {
+            "weights": deleted,
+            "total": total,
+            "output": output,
+            "leak": leak | {"values": np.linalg.norm(deleted[hide]) * seen},
+        },
+        "all of deleting weights, with what leaks",
+        "What stands below the fraction of the softmax when the weights are deleted?",
+        r"w, \quad \sum_j w_j, \quad \sum_j w_j v_j, \quad \lVert \partial a / \partial k \rVert, \; "
+        r"\lVert \partial a / \partial v \rVert \text{ of the hidden ones}",
+        asked=False,
+        renormalised=("the weights are normalised again", ways["right"]),
+        score_of_0=("hidden scores are set to 0 instead", ways["zero_score"]),
     )
 
 

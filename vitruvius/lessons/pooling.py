@@ -1,7 +1,8 @@
 """Average and max pooling by hand, and what they forgive: a shift, a missing pixel."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from itertools import chain
 from random import Random
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
@@ -50,9 +51,9 @@ class Pool(NamedTuple):
         """The entries of one window in reading order."""
         return [value for row in matrix[top : top + self.size] for value in row[left : left + self.size]]
 
-    def outputs(self, matrix: Grid) -> list[list[Fraction]]:
-        """The outputs of all windows."""
-        take, columns = max if self.kind == "max" else _mean, self.starts(len(matrix[0]))
+    def outputs(self, matrix: Grid, take: Callable[..., Any] | None = None) -> list[list[Fraction]]:
+        """The outputs of all windows; `take` makes another number of a window."""
+        take, columns = take or (max if self.kind == "max" else _mean), self.starts(len(matrix[0]))
         return [[take(self.window(matrix, i, j)) for j in columns] for i in self.starts(len(matrix))]
 
     def by_torch(self, image_BHW: Tensor) -> Tensor:
@@ -177,38 +178,36 @@ def attempt(question: Question, write: Attempt) -> None:
     """The pooled matrices, and how a shift changes them."""
     matrices, pools = question.matrices, question.pools
 
-    def outputs(take: Any = None) -> Any:
-        found = {}
-        for kind, pool in pools.items():
-            sides = [(matrix, pool.starts(len(matrix)), pool.starts(len(matrix[0]))) for matrix in matrices]
-            chosen = take or {"max": max, "average": _mean}
-            found[kind] = [
-                [[float(chosen[kind](pool.window(matrix, i, j))) for j in across] for i in down]
-                for matrix, down, across in sides
-            ]
-        return question.shaped(found)
+    rules: dict[str, dict[str, Any]] = {
+        "sums": {"max": max, "average": sum},
+        "exchanged": {"max": _mean, "average": max},
+        "present": {"max": max, "average": lambda window: _mean([x for x in window if x])},
+    }
+    taken = next((rule for key, rule in rules.items() if key in write.made), {"max": max, "average": _mean})
 
-    write(
+    def pooled(rule: dict[str, Any], turn: int = 0) -> dict[str, list[Any]]:
+        """Every kind of every matrix, which moves one column to the right (1), to the left (-1) or not."""
+        moved = [_moved(matrix, turn) for matrix in matrices]
+        return {kind: [pool.outputs(matrix, rule[kind]) for matrix in moved] for kind, pool in pools.items()}
+
+    output = write(
         "output",
-        outputs(),
+        question.shaped(pooled({"max": max, "average": _mean})),
         "the pooled matrices",
         "What is taken of each window, and how far does it move?",
         r"\frac{1}{k^2} \sum_{\text{window}} x, \quad \max_{\text{window}} x",
-        sums=("the sum of a window is not divided", outputs({"max": max, "average": sum})),
-        exchanged=("average and maximum are exchanged", outputs({"max": _mean, "average": max})),
-        present=(
-            "zeros are left out of the average",
-            outputs({"max": max, "average": lambda w: _mean([x for x in w if x])}),
-        ),
+        sums=("the sum of a window is not divided", question.shaped(pooled(rules["sums"]))),
+        exchanged=("average and maximum are exchanged", question.shaped(pooled(rules["exchanged"]))),
+        present=("zeros are left out of the average", question.shaped(pooled(rules["present"]))),
     )
-    views = {"pixels": Pool("average", 1, 1), **pools}
+    by_kind = output if question.kind == "both" else {question.kind: output}
+    before = {kind: [grids] if question.single else grids for kind, grids in by_kind.items()}
 
     def change(turn: int, take: Any) -> dict[str, float]:
-        moved = [[row[::turn] for row in matrix] for matrix in matrices]
-        return {
-            kind: float(take([_shift_change(pool, matrix) for matrix in moved]))
-            for kind, pool in views.items()
-        }
+        pairs = {"pixels": [(matrix, _moved(matrix, turn)) for matrix in matrices]}
+        for kind, grids in pooled(taken, turn).items():
+            pairs[kind] = list(zip(before[kind], grids, strict=True))
+        return {kind: float(take([_distance(*pair) for pair in each])) for kind, each in pairs.items()}
 
     write(
         "shift",
@@ -228,8 +227,19 @@ def draw(random: Random) -> dict[str, Any]:
 
 def _shift_change(pool: Pool, matrix: Grid) -> Fraction:
     """Mean change of an entry when the matrix moves one column to the right."""
-    moved = [(Fraction(0), *row[:-1]) for row in matrix]
-    pairs = zip(sum(pool.outputs(matrix), []), sum(pool.outputs(moved), []), strict=True)
+    return _distance(pool.outputs(matrix), pool.outputs(_moved(matrix, 1)))
+
+
+def _moved(matrix: Grid, turn: int) -> Grid:
+    """The matrix one column further to the right (1) or to the left (-1), zeros coming in."""
+    if turn == 0:
+        return matrix
+    return [(Fraction(0), *row[:-1]) if turn > 0 else (*row[1:], Fraction(0)) for row in matrix]
+
+
+def _distance(left: Grid, right: Grid) -> Any:
+    """Mean difference of two entries at one place."""
+    pairs = zip(chain.from_iterable(left), chain.from_iterable(right), strict=True)
     return _mean([abs(new - old) for old, new in pairs])
 
 
@@ -256,7 +266,7 @@ def _losses(pool: Pool, window: list[Fraction]) -> list[Fraction]:
     return losses
 
 
-def _mean(values: Sequence[Fraction]) -> Fraction:
+def _mean(values: Sequence[Any]) -> Any:
     return sum(values, Fraction(0)) / max(len(values), 1)
 
 

@@ -40,8 +40,9 @@ def exercise(solution: Solution, drawn: Any) -> Iterator[Block]:
         shown = solution.steps[figure - 1].figure
         if shown is not None:
             yield shown
-    for name, line in solution.lines().items():
-        yield Text(text=f"{name}: {line.what}.")
+    lines = solution.lines()
+    for name in solution.asked:
+        yield Text(text=f"{name}: {lines[name].what}.")
         yield from _tables(name, solution.values[name])
 
 
@@ -86,6 +87,7 @@ def solved(solutions: Mapping[str, Solution], drawn: Mapping[str, Any]) -> Itera
         rows = [
             (asked, f"{says}", _short(wrong))
             for asked, line in solution.lines().items()
+            if line.asked
             for says, wrong in line.mistakes.values()
         ]
         columns = ("value", "mistake: what comes out when ...", "is")

@@ -31,7 +31,7 @@ class Solution(NamedTuple):
     @property
     def asked(self) -> list[str]:
         """What a sheet asks for: the values of the lesson's attempt."""
-        return list(self.lines())
+        return [name for name, line in self.lines().items() if line.asked]
 
     def lines(self, given: Mapping[str, Any] | None = None, made: Collection[str] = ()) -> dict[str, Line]:
         """What is written down if these values are given and these mistakes are made.

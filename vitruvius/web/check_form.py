@@ -52,7 +52,7 @@ class Field:
 
 def fields(solution: Solution, sent: Mapping[str, str]) -> tuple[Field, ...]:
     """Return a field for every value that a sheet asks for, or for all where the lesson asks for none."""
-    written = {name: line.what for name, line in solution.lines().items() if name in solution.values}
+    written = {name: line.what for name, line in solution.lines().items() if line.asked}
     asked = written or dict.fromkeys(solution.values, "")
     found = ((field, asked[name]) for name in asked for field in _fields((name,), solution.values[name]))
     return tuple(Field(one.path, one.sizes, what, sent.get(one.name, "")) for one, what in found)
