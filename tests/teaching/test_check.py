@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import vitruvius
+from vitruvius import lessons
 from vitruvius.core.errors import UserError
 from vitruvius.core.records import Result
 from vitruvius.teaching import answers, check, numbers, solution, verdict
@@ -75,6 +76,72 @@ def test_a_mistake_in_a_step_that_was_not_written_is_found_in_a_later_one() -> N
 def test_a_mask_as_zero_score_is_named_where_it_changes_the_fourth_digit_only() -> None:
     found = judged({"masked_weights": rounded(soft([4, 7, 0]), 4)}, "masking")["masked_weights"]
     assert (found.status, found.mistakes) == ("wrong", ("zero_score",))
+
+
+@pytest.mark.parametrize(
+    ("handed_in", "other_way", "mistakes"),
+    [
+        ("right", "zero_score", ("zero_score",)),
+        ("right", "zero_weight", ("deleted",)),
+        ("right", "finite_penalty", ("finite",)),
+        ("zero_weight", "right", ("renormalised",)),
+        ("zero_weight", "zero_score", ("score_of_0",)),
+    ],
+)
+def test_a_way_of_masking_handed_in_whole_is_named(
+    handed_in: str, other_way: str, mistakes: tuple[str, ...]
+) -> None:
+    worked = solution.solve("masking", {})
+    given = {handed_in: lessons.plain(worked.values[other_way])}
+    found = judged(given, "masking")[handed_in]
+    assert (found.status, found.mistakes) == ("wrong", mistakes)
+    assert handed_in not in worked.asked
+
+
+def test_a_whole_that_follows_from_a_wrong_part_is_consistent() -> None:
+    weights = soft([4, 7, 0])  # the hidden score is 0
+    given = {"masked_weights": rounded(weights, 6), "right": {"weights": rounded(weights, 6), "total": 1}}
+    found = judged(given, "masking")
+    assert found["masked_weights"].mistakes == ("zero_score",)
+    assert (found["right"].status, found["right"].because) == ("consistent", "masked_weights")
+
+
+@pytest.mark.parametrize(
+    ("lesson", "given", "follows"),
+    [
+        ("depth", {"factor": 2, "plain": 2**27.5, "residual": 3**27.5}, ("plain", "residual")),
+        (
+            "grouped_heads",
+            {
+                "share": 1,
+                "parameters": {
+                    "attention": 32,
+                    "attention_one_head": 64,
+                    "convolution": 48,
+                    "grouped_convolution": 12,
+                },
+            },
+            ("parameters",),
+        ),
+        (
+            "pooling",
+            {"output": [[8, 6], [6, 6]], "shift": {"pixels": "13/25", "average": "7/4"}},
+            ("shift",),
+        ),
+    ],
+)
+def test_what_follows_from_a_wrong_first_value_counts(
+    lesson: str, given: dict[str, Any], follows: tuple[str, ...]
+) -> None:
+    """Worked out by hand: the relu forgotten, a channel too few, windows added up and not divided."""
+    fields = {}
+    if lesson == "pooling":  # one matrix, averages alone
+        fields = {
+            "matrix": lessons.plain(solution.solve(lesson, {}).question.matrices[0]),
+            "kind": "average",
+        }
+    found = judged(given, lesson, **fields)
+    assert [found[name].status for name in follows] == ["consistent"] * len(follows)
 
 
 def test_two_mistakes_are_both_found() -> None:
