@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 import torch
 
+from benchmarks.under_attack import Target, answer
 from tests.web import visitor
 from tests.web.visitor import identity
 from vitruvius.core import files
@@ -26,23 +27,19 @@ from vitruvius.web.security import LARGEST_BODY
 
 pytestmark = pytest.mark.slow
 MANY = 1000
+BODY = 5 * 2**30
+PATIENCE = 120.0
+"""Seconds after which a server that was told to end is taken for one that does not."""
 HELD_MIB = 48
 """Memory that a server may hold after many predictions beside what it held after the first ones."""
 
 
 @dataclass(frozen=True)
-class Served:
+class Served(Target):
     """A server that runs, and a training run that it shows."""
 
     process: "subprocess.Popen[str]"
-    port: int
-    token: str
     folder: Path
-
-    def head(self, what: str) -> bytes:
-        """The head of a request, up to its last line."""
-        cookie = f"vitruvius-{self.port}={self.token}"
-        return f"{what} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nCookie: {cookie}\r\n".encode()
 
     def held_mib(self) -> float:
         """The memory that the server holds."""
@@ -68,24 +65,10 @@ def served(tmp_path: Path) -> Iterator[Served]:
     )
     assert process.stdout is not None
     address = urlsplit(process.stdout.readline().strip())
-    yield Served(process, int(address.port or 0), parse_qs(address.query)["token"][0], folder)
+    yield Served(int(address.port or 0), parse_qs(address.query)["token"][0], process, folder)
     process.kill()
     process.wait()
     process.stdout.close()
-
-
-async def _answer(served: Served, request: bytes) -> tuple[int, bytes]:
-    """Send a request and read the answer to its end; 0 if the connection breaks."""
-    try:
-        reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
-        writer.write(request)
-        await writer.drain()
-        text = await reader.read()
-        writer.close()
-    except OSError:
-        return 0, b""
-    head, _, body = text.partition(b"\r\n\r\n")
-    return int(head.split()[1]) if head else 0, body
 
 
 def _prediction(served: Served, pixels: "np.ndarray[tuple[int, ...], np.dtype[np.float32]]") -> bytes:
@@ -101,7 +84,7 @@ async def _predictions(served: Served, requests: list[bytes]) -> tuple[list[byte
 
     async def ask(index: int) -> None:
         while True:
-            status, body = await _answer(served, requests[index])
+            status, body = await answer(served.port, requests[index])
             if status == 200:
                 answers[index] = body
                 return
@@ -117,8 +100,8 @@ async def _predictions(served: Served, requests: list[bytes]) -> tuple[list[byte
 def wrong_pairs(answers: list[bytes], expected: torch.Tensor) -> int:
     """How many answers are not those of their own picture."""
     count = 0
-    for answer, known in zip(answers, expected, strict=True):
-        found = np.frombuffer(answer, "<f4")[: len(known)] if answer else np.zeros(0)
+    for body, known in zip(answers, expected, strict=True):
+        found = np.frombuffer(body, "<f4")[: len(known)] if body else np.zeros(0)
         count += len(found) != len(known) or not np.allclose(found, known.numpy(), atol=1e-4)
     return count
 
@@ -152,7 +135,7 @@ def test_slow_and_endless_requests_do_not_keep_others_out(served: Served) -> Non
                 )  # the body neither
             held.append(writer)
         honest = served.head("GET /runs") + b"Connection: close\r\n\r\n"
-        found = [(await _answer(served, honest))[0] for _ in range(20)]
+        found = [(await answer(served.port, honest))[0] for _ in range(20)]
         for writer in held:
             writer.close()
         return found
@@ -169,12 +152,14 @@ def test_a_body_of_five_gibibytes_is_not_taken(served: Served) -> None:
         )
         sent = 0
         try:
-            while sent < 5 * 2**30:
+            while sent < BODY:
                 writer.write(b"100000\r\n" + b"x" * 2**20 + b"\r\n")
                 await writer.drain()
                 sent += 2**20
         except OSError:
             pass
+        finally:
+            writer.close()
         return sent
 
     before = served.held_mib()
@@ -186,7 +171,9 @@ def test_a_body_of_five_gibibytes_is_not_taken(served: Served) -> None:
     "target", ["/%ff", "/runs/%00", "*", "http://evil.example/", "/" + "a" * 70_000, "/\x7f", "/?%"]
 )
 def test_strange_targets_are_answered_or_cut_off(target: str, served: Served) -> None:
-    status, body = asyncio.run(_answer(served, served.head(f"GET {target}") + b"Connection: close\r\n\r\n"))
+    status, body = asyncio.run(
+        answer(served.port, served.head(f"GET {target}") + b"Connection: close\r\n\r\n")
+    )
     assert status in (0, 200, 400, 401, 403, 404)
     assert b"Traceback" not in body
 
@@ -198,11 +185,12 @@ def test_ctrl_c_ends_it_while_a_page_follows_a_run(served: Served) -> None:
     async def follow() -> bytes:
         reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
         writer.write(served.head(f"GET /runs/{identity('train', 'net')}/events") + b"\r\n")
-        first = await reader.readuntil(b"event: state")
-        served.process.send_signal(signal.SIGINT)
-        rest = await reader.read()
-        writer.close()
-        return first + rest
+        try:
+            first = await reader.readuntil(b"event: state")
+            served.process.send_signal(signal.SIGINT)
+            return first + await reader.read()
+        finally:
+            writer.close()
 
-    assert re.search(rb" 200 ", asyncio.run(asyncio.wait_for(follow(), 120)))
-    assert served.process.wait(30) == 0
+    assert re.search(rb" 200 ", asyncio.run(asyncio.wait_for(follow(), PATIENCE)))
+    assert served.process.wait(PATIENCE) == 0

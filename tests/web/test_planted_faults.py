@@ -1,18 +1,21 @@
 """The hostile tests notice what they are for: each protection is taken away once, and its test must fail."""
 
+import os
 import queue
-import subprocess
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
+import uvicorn
 
 from tests.web import test_hostile as hostile
 from tests.web import test_security as sound
 from tests.web import visitor
 from tests.web.visitor import Visitor
-from vitruvius.web import assets, library, markup, security, server
+from vitruvius.web import assets, library, look, markup, security, server
 
 Patch = pytest.MonkeyPatch
 NOTICED = (AssertionError, KeyError, TimeoutError, pytest.fail.Exception)
@@ -44,6 +47,25 @@ class Endless(queue.Queue[Any]):
 
     def __init__(self, maxsize: int = 0) -> None:
         super().__init__()
+
+
+class Process:
+    """A server in this process, as the hostile tests take one of its own: Ctrl-C ends its context."""
+
+    pid = os.getpid()
+
+    def __init__(self, context: ExitStack | None = None) -> None:
+        self.context = context or ExitStack()
+        self.ending = threading.Thread(target=self.context.close, daemon=True)
+
+    def send_signal(self, number: int) -> None:
+        self.ending.start()
+
+    def wait(self, seconds: float) -> int:
+        self.ending.join(seconds)
+        if self.ending.is_alive():
+            raise TimeoutError("the server waits")
+        return 0
 
 
 class AnyFile:
@@ -121,9 +143,59 @@ def an_endless_queue(patch: Patch, site: Visitor) -> None:
 
 def slow_ones_take_all_places(patch: Patch, site: Visitor) -> None:
     """This site serves fewer requests at a time than the slow ones hold open."""
-    process: subprocess.Popen[str] = None  # type: ignore[assignment] # the server is a thread here
-    held = hostile.Served(process, site.door.port, site.door.token, site.runs / "train" / "first")
-    hostile.test_slow_and_endless_requests_do_not_keep_others_out(held)
+    hostile.test_slow_and_endless_requests_do_not_keep_others_out(_as_process(site))
+
+
+def whole_bodies_are_read(patch: Patch, site: Visitor) -> None:
+    patch.setattr(security, "_limited", uncounted)
+    _few(patch)
+    hostile.test_a_body_of_five_gibibytes_is_not_taken(_as_process(site))
+
+
+def predictions_are_kept(patch: Patch, site: Visitor) -> None:
+    kept, answer = list[bytes](), look.answer
+
+    def keeping(*given: Any) -> bytes:
+        kept.append(b"x" * 2**20)
+        return answer(*given)
+
+    patch.setattr(look, "answer", keeping)
+    _few(patch)
+    hostile.test_a_thousand_at_once_each_get_their_own_answer_and_nothing_is_kept(_as_process(site))
+
+
+def streams_are_waited_for(patch: Patch, site: Visitor) -> None:
+    configured = uvicorn.Config.__init__
+
+    def patient(self: uvicorn.Config, *given: Any, **options: Any) -> None:
+        configured(self, *given, **options | {"timeout_graceful_shutdown": None})
+
+    patch.setattr(uvicorn.Config, "__init__", patient)
+    patch.setattr(hostile, "PATIENCE", 0.5)
+    _interrupted(site.runs)
+
+
+def _few(patch: Patch) -> None:
+    """Attack with less: what is planted shows sooner than in a server that is sound."""
+    patch.setattr(hostile, "MANY", 40)
+    patch.setattr(hostile, "LARGEST_BODY", 2**20)
+    patch.setattr(hostile, "BODY", 32 * 2**20)
+
+
+def _interrupted(runs: Path) -> None:
+    """Ctrl-C for a server of its own, while a page follows a run."""
+    with ExitStack() as context:
+        served = server.serving(server.open_port("127.0.0.1", 0), "127.0.0.1", runs)
+        site = Visitor(context.enter_context(served), runs)
+        hostile.test_ctrl_c_ends_it_while_a_page_follows_a_run(_as_process(site, Process(context.pop_all())))
+
+
+def _as_process(site: Visitor, process: Process | None = None) -> hostile.Served:
+    folder = site.runs / "train" / "net"
+    if not folder.exists():
+        visitor.training(site.runs, "net")
+    known: Any = process or Process()
+    return hostile.Served(site.door.port, site.door.token, known, folder)
 
 
 FAULTS = (
@@ -141,6 +213,9 @@ FAULTS = (
     heads_without_end,
     an_endless_queue,
     slow_ones_take_all_places,
+    whole_bodies_are_read,
+    predictions_are_kept,
+    streams_are_waited_for,
 )
 
 
@@ -151,3 +226,12 @@ def test_a_planted_fault_is_noticed(
     monkeypatch.setattr(sound, "PATIENCE", 0.3)
     with pytest.raises(NOTICED):
         fault(monkeypatch, own_site)
+
+
+def test_a_sound_server_passes_the_lesser_attacks(own_site: Visitor, monkeypatch: Patch) -> None:
+    """So it is the fault that is noticed above, and not that the attack is smaller and in one process."""
+    _few(monkeypatch)
+    served = _as_process(own_site)
+    hostile.test_a_body_of_five_gibibytes_is_not_taken(served)
+    hostile.test_a_thousand_at_once_each_get_their_own_answer_and_nothing_is_kept(served)
+    _interrupted(own_site.runs)

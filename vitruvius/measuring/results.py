@@ -61,6 +61,8 @@ class Result(records.Result):
     machine: Machine
     prices: PriceList | None = None
     """The price list that was fitted, if that was asked for."""
+    seconds: float | None = None
+    """Of the whole run; None in those of versions that did not record it."""
     run: str
 
     @property
@@ -85,7 +87,8 @@ class Result(records.Result):
                 yield Text(text=f"{row.name}, {row.runtime}, batch {row.batch}: {row.failed}", style="error")
         if self.machine.is_busy:
             yield Text(text=_busy(self.machine), style="warning")
-        yield Text(text=f"run: {self.run}", style="note")
+        took = "" if self.seconds is None else f"{self.seconds:.0f} s; "
+        yield Text(text=f"{took}run: {self.run}", style="note")
 
 
 def where(device: str, threads: int) -> str:

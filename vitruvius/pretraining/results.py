@@ -171,6 +171,8 @@ class ProbeResult(records.Result):
     data: str
     labels: int
     draws: int
+    seconds: float | None = None
+    """Of the whole run; None in those of versions that did not record it."""
     run: str
 
     def view(self) -> Iterable[Block]:

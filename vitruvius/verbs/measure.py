@@ -10,6 +10,7 @@ vitruvius measure --calibrate
 """
 
 import os
+import time
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -41,6 +42,7 @@ class Config(config.RunConfig, MeasureSettings):
 def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     """Measure the networks and write table and picture into the run folder."""
     config.refuse_impossible()
+    began = time.perf_counter()
     from vitruvius.measuring import load, networks
 
     found = [] if config.calibrate else networks.find(config, flags.runs)
@@ -81,6 +83,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
             repeats=config.repeats,
             machine=machine,
             prices=fitted,
+            seconds=time.perf_counter() - began,
             run=str(folder.folder),
         )
         folder.keep(result)

@@ -6,6 +6,7 @@ vitruvius probe pca:50 --data fashion_mnist --labels 200 --method knn
 vitruvius probe untrained:mlp-256-64 --draws 3
 """
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,6 +38,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
         config = runs.recorded(runs.find(flags.resume, "probe", flags.runs), Config)
     if not config.source:
         raise UserError("which features? vitruvius probe RUN, raw, pca:K or untrained:ARCH")
+    began = time.perf_counter()
     config, source = _with_data_of_run(config, flags)
     device.set_threads(config.threads)
     yield from config.decode()
@@ -51,8 +53,8 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
             scores.append(probe.score(one.name, one.size, one.encode, data, config))
         labels = len(data.train) if config.labels == "all" else config.labels
         found = {"rows": tuple(scores), "protocol": probe.protocol(config, data), "data": data.name}
-        run = str(folder.folder)
-        result = ProbeResult(**found, labels=labels, draws=len(scores[0].accuracies), run=run)
+        found |= {"seconds": time.perf_counter() - began, "run": str(folder.folder)}
+        result = ProbeResult(**found, labels=labels, draws=len(scores[0].accuracies))
         folder.keep(result)
         figures.write_png(report.probe_bars(result), folder.path("accuracy.png"))
         folder.seal(runs.environment())

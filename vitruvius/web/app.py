@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
@@ -31,6 +31,7 @@ def application(door: Door, runs: Path, workers: Workers) -> ASGIApp:
         HTTPException: _refused,
         VitruviusError: _failed,
         OSError: _unreadable,
+        ClientDisconnect: _left,
         Exception: _broken,
     }
     app = Starlette(routes=routes, exception_handlers=handlers)
@@ -59,6 +60,11 @@ async def _unreadable(request: Request, error: OSError) -> Response:
     """Answer where a file could not be read: a run may vanish while it is shown."""
     name = Path(str(error.filename)).name if error.filename else "a file"
     return _said(request, 404, f"{name} could not be read: {reason(error)}. The run may have been removed.")
+
+
+async def _left(request: Request, error: ClientDisconnect) -> Response:
+    """Whoever sent half a request has gone; nobody reads this."""
+    return Response(status_code=400)
 
 
 async def _broken(request: Request, error: Exception) -> Response:
