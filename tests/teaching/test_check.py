@@ -12,6 +12,7 @@ import vitruvius
 from vitruvius import lessons
 from vitruvius.core.errors import UserError
 from vitruvius.core.records import Result
+from vitruvius.lessons import pooling
 from vitruvius.teaching import answers, check, numbers, solution, verdict
 from vitruvius.teaching.results import Checked, Judged
 
@@ -134,12 +135,9 @@ def test_what_follows_from_a_wrong_first_value_counts(
     lesson: str, given: dict[str, Any], follows: tuple[str, ...]
 ) -> None:
     """Worked out by hand: the relu forgotten, a channel too few, windows added up and not divided."""
-    fields = {}
+    fields: dict[str, Any] = {}
     if lesson == "pooling":  # one matrix, averages alone
-        fields = {
-            "matrix": lessons.plain(solution.solve(lesson, {}).question.matrices[0]),
-            "kind": "average",
-        }
+        fields = {"matrix": pooling.FRAMED, "kind": "average"}
     found = judged(given, lesson, **fields)
     assert [found[name].status for name in follows] == ["consistent"] * len(follows)
 

@@ -11,7 +11,7 @@ import torch
 
 from vitruvius.arch.arch import Arch
 from vitruvius.cli import main
-from vitruvius.core import files
+from vitruvius.core import files, run_list
 from vitruvius.core.blocks import Table
 from vitruvius.measuring import calibrate, load, prices
 from vitruvius.measuring.results import Result
@@ -54,6 +54,7 @@ def test_a_measurement_is_written_with_the_machine_and_its_load(
     assert ("cores used by others meanwhile" in shown) == is_busy
     assert result["machine"]["threads"] == result["machine"]["versions"]["threads"]
     folder = tmp_path / "runs" / "measure" / "m"
+    assert run_list.read(folder).seconds == result["seconds"] > 0  # type: ignore[union-attr]
     assert files.read_json(folder / "result.json") == result
     rows = list(csv.DictReader((folder / "measure.csv").read_text().splitlines()))
     assert [float(row["median_ms"]) for row in rows] == [row["median_ms"] for row in result["rows"]]

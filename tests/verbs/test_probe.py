@@ -178,6 +178,7 @@ def test_all_labels_are_one_draw(root: Path, capsys: pytest.CaptureFixture[str])
     assert len(found["raw"]["accuracies"]) == 1
     result = files.read_json(root / "probe" / "all" / "result.json")
     assert result["labels"] == 200
+    assert result["seconds"] > 0
     assert "all 200 training labels, counted on the 60 test samples" in result["protocol"]
 
 

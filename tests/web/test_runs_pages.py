@@ -58,6 +58,20 @@ def test_a_ranking_has_every_score_and_a_scatter_for_each(site: Visitor) -> None
     assert "mid" in text
 
 
+def test_a_ranking_has_the_columns_that_its_legend_explains(site: Visitor) -> None:
+    folder = visitor.ranking(site.runs, "priced")
+    result = files.read_as(folder / "result.json", Ranked)
+    assert list(shown_runs.ranking(result)["sizes"]) == ["parameters"], "nothing else is known"
+    costs = {"peak_bytes": 3 * 2**20, "predicted_ms": 0.5}
+    priced = result.model_copy(update={"archs": tuple(row.model_copy(update=costs) for row in result.archs)})
+    files.write_json(folder / "result.json", priced.model_dump(mode="json"))
+    text = site.ask(f"/runs/{identity('rank', 'priced')}").text
+    assert text.count("peak MiB") == 2, "the column and its legend"
+    assert text.count('data-value="3.0">3</td>') == 3 + 1, "and one score of 3"
+    assert text.count('data-value="0.5"') == 3
+    shutil.rmtree(folder)
+
+
 def test_settings_that_a_person_chose_come_before_the_defaults() -> None:
     recorded = {**Config().model_dump(mode="json"), "seed": 3, "own": [1, 2]}
     chosen, rest = shown_runs.settings("train", recorded)
@@ -115,8 +129,8 @@ def test_trainings_are_compared_by_what_differs(site: Visitor) -> None:
     text = site.ask(f"/compare?run={first}&run={second}").text
     assert "first is ahead with 75.00% test accuracy, 25.00 points before second." in text
     assert text.count('class="plot"') == 4
-    assert "<td>lr</td>" in text
-    assert "<td>epochs</td>" not in text
+    assert '<td class="short">lr</td>' in text
+    assert ">epochs</td>" not in text
     assert text.count('<svg role="img"') == 2
     assert site.ask(f"/compare?run={first}").status == 400
     assert site.ask(f"/compare?run={first}&run={identity('rank', 'three')}").status == 400

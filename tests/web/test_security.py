@@ -16,6 +16,7 @@ from starlette.types import Message
 from tests.web import visitor
 from tests.web.visitor import HOSTILE, Visitor, identity
 from vitruvius.web import security, server
+from vitruvius.web.app import application
 from vitruvius.web.security import Door, Guard
 from vitruvius.web.workers import Workers
 
@@ -210,14 +211,14 @@ def test_a_body_is_counted_while_it_comes(site: Visitor) -> None:
     assert sent < 10 * security.LARGEST_BODY
 
 
-async def _asked(app: Guard, bodies: list[Message], **headers: str) -> list[Message]:
+async def _asked(app: Guard, bodies: list[Message], path: str = "/", **headers: str) -> list[Message]:
     """The messages with which an application answers; who waits for more than the last body fails."""
     door = app.door
     known = {"host": f"127.0.0.1:{door.port}", "cookie": f"{door.cookie}={door.token}", **headers}
     scope = {
         "type": "http",
         "method": "POST",
-        "path": "/",
+        "path": path,
         "query_string": b"",
         "headers": [(name.encode(), value.encode()) for name, value in known.items()],
     }
@@ -269,6 +270,17 @@ def test_the_largest_body_passes_and_one_byte_more_does_not() -> None:
 def test_a_body_that_never_ends_is_given_up() -> None:
     sent = asyncio.run(_asked(_reader(Door("127.0.0.1", 1), 0.05), [_body(1, True)]))
     assert sent[0]["status"] == 408
+
+
+def test_who_leaves_within_a_body_is_no_fault_of_this_program(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    app = application(Door("127.0.0.1", 1), tmp_path, Workers(threads=0))
+    assert isinstance(app, Guard)
+    gone: Message = {"type": "http.disconnect"}
+    sent = asyncio.run(_asked(app, [_body(1, True), gone], path="/look/shipped/forward"))
+    assert sent[0]["status"] == 400
+    assert capsys.readouterr().err == ""
 
 
 def test_a_request_whose_head_never_ends_is_closed(site: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -187,7 +187,10 @@ def _routes(board: Board, v: Array) -> Iterator[Step]:
     similarity, ones = board["similarity"], np.ones((len(v), 1), dtype=object)
     state = board["features"]["k"].T @ np.concatenate([v, ones], 1)
     board |= {"zeros": sum(not total for total in similarity.sum(1)), "n": len(similarity), "m": len(v)}
-    board |= {"weighted": dot(similarity[0], v[:, 0]), "total": added(similarity[0])}
+    board |= {
+        "weighted": dot(similarity[0].tolist(), v[:, 0].tolist()),
+        "total": added(similarity[0].tolist()),
+    }
     board |= {"output": _means(similarity, v), "state": state, "shape": state.shape}
     yield board.step(
         "First route, over all pairs: the values weighted by the similarities, over their sum. <zeros> of "

@@ -191,14 +191,17 @@ def attempt(question: Question, write: Attempt) -> None:
 
     def mapped(name: str, rows: Any, maps: Any, others: Any) -> Any:
         swapped = [rows @ w for w in others]
+        mistakes: dict[str, Any] = {
+            f"{name}_swapped": ("the matrix of another part is taken", shown(swapped)),
+            f"{name}_heads": ("the heads are exchanged", shown(rows @ w for w in maps[::-1])),
+        }
         found = write(
             name,
             shown(rows @ w for w in maps),
             {"q": "queries", "k": "keys", "v": "values"}[name] + " of each head, one per token",
             "Which matrix of the head maps the tokens?",
             rf"{name.upper()}_i = X W_i^{name.upper()}",
-            **{f"{name}_swapped": ("the matrix of another part is taken", shown(swapped))},
-            **{f"{name}_heads": ("the heads are exchanged", shown(rows @ w for w in maps[::-1]))},
+            **mistakes,
         )
         return back(found)
 

@@ -1,7 +1,10 @@
-"""The cells of a table as text, and which columns are set flush right."""
+"""The cells of a table as text, which columns are set flush right, and which are not broken into lines."""
 
 from vitruvius.core.blocks import Cell, Table
 from vitruvius.core.visible import visible
+
+SHORT = 24
+"""Characters up to which a cell stands on one line: a name, an interval, a share."""
 
 
 def cell(value: Cell) -> str:
@@ -41,3 +44,13 @@ def numeric(table: Table) -> list[bool]:
     columns = ([row[index] for row in table.rows] for index in range(len(table.columns)))
     present = [[value for value in column if value is not None] for column in columns]
     return [bool(column) and all(isinstance(value, int | float) for value in column) for column in present]
+
+
+def short(table: Table) -> list[bool]:
+    """For each column whether every cell of it fits on one line; the table scrolls rather than breaks them.
+
+    >>> short(Table(columns=("score", "why"), rows=((".56 [.43 .68]", "a sentence of several words"),)))
+    [True, False]
+    """
+    columns = ([cell(row[index]) for row in table.rows] for index in range(len(table.columns)))
+    return [all(len(text) <= SHORT for text in column) for column in columns]

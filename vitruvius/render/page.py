@@ -95,7 +95,9 @@ def _elements(blocks: Iterable[Block], prefix: str, with_plotly: bool = False) -
             yield "formula", mathml.parts(block.latex)
         elif isinstance(block, Table):
             named = {"title": block.title, "note": block.note}
-            yield "table", {**named, "lines": cells.lines(block), "numeric": cells.numeric(block)}
+            columns = zip(cells.numeric(block), cells.short(block), strict=True)
+            kinds = ["number" if numeric else "short" if short else "long" for numeric, short in columns]
+            yield "table", {**named, "lines": cells.lines(block), "kinds": kinds}
         elif with_plotly and isinstance(block, Lines | Scatter):
             yield "figure", interactive_element(block, f"{prefix}plot{number}")
         else:

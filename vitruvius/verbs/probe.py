@@ -52,9 +52,15 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
             yield records.Progress(done=index, total=len(sources), label=f"probe {one.name}")
             scores.append(probe.score(one.name, one.size, one.encode, data, config))
         labels = len(data.train) if config.labels == "all" else config.labels
-        found = {"rows": tuple(scores), "protocol": probe.protocol(config, data), "data": data.name}
-        found |= {"seconds": time.perf_counter() - began, "run": str(folder.folder)}
-        result = ProbeResult(**found, labels=labels, draws=len(scores[0].accuracies))
+        result = ProbeResult(
+            rows=tuple(scores),
+            protocol=probe.protocol(config, data),
+            data=data.name,
+            labels=labels,
+            draws=len(scores[0].accuracies),
+            seconds=time.perf_counter() - began,
+            run=str(folder.folder),
+        )
         folder.keep(result)
         figures.write_png(report.probe_bars(result), folder.path("accuracy.png"))
         folder.seal(runs.environment())

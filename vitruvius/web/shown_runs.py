@@ -125,11 +125,12 @@ def ranking(result: Ranked) -> dict[str, Any]:
 
 def _sizes(result: Ranked) -> dict[str, list[float | None]]:
     """What the networks cost, as far as it is known and not a score, by the name of the column."""
-    params = [] if "params" in result.proxies else [row.params for row in result.archs]
-    peaks = [None if row.peak_bytes is None else row.peak_bytes / 2**20 for row in result.archs]
-    times = [row.predicted_ms for row in result.archs]
+    Column = list[float | None]
+    params: Column = [] if "params" in result.proxies else [row.params for row in result.archs]
+    peaks: Column = [None if row.peak_bytes is None else row.peak_bytes / 2**20 for row in result.archs]
+    times: Column = [row.predicted_ms for row in result.archs]
     columns = {"parameters": params, "peak MiB": peaks, "predicted ms": times}
-    return {name: list(found) for name, found in columns.items() if any(one is not None for one in found)}
+    return {name: found for name, found in columns.items() if any(one is not None for one in found)}
 
 
 def figure(value: float) -> str:
