@@ -84,7 +84,7 @@ async def answer(port: int, request: bytes) -> tuple[int, bytes]:
     except OSError:
         return 0, b""
     finally:
-        writer.close()
+        writer.transport.abort()
     head, _, body = text.partition(b"\r\n\r\n")
     return int(head.split()[1]) if head else 0, body
 
@@ -113,7 +113,7 @@ async def pour(target: Target, seen: Counter[int]) -> None:
         except OSError:
             pass
         finally:
-            writer.close()
+            writer.transport.abort()
         seen[200 if sent >= BODY else 413] += 1
 
 
