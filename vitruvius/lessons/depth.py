@@ -97,8 +97,8 @@ def solve(question: Question) -> Iterator[Step | Answer]:
         "one: W multiplies its squared length by c = <gain>, the relu halves it. A plain layer passes on "
         "<half> of it, a skip adds 1, and a norm divides by the variance that the layer before made, the "
         "same c/2. With both, the stream grows with every layer and the branch counts less.",
-        r"\text{plain: } \frac{c}{2} = \frac{<gain>}{2} = <half>, \quad \text{residual: } 1 + \frac{c}{2} = "
-        r"<more>, \quad "
+        r"\text{plain: } \frac{c}{2} = \frac{1}{2} \cdot <gain> = <half>, \quad \text{residual: } 1 + "
+        r"\frac{c}{2} = <more>, \quad "
         r"\text{normalised: } \frac{c/2}{c/2} = 1, \quad \text{both, at layer } l: 1 + \frac{c/2}{1 + l c/2}",
         {"plain": half, "residual": 1 + half, "normalised": Fraction(1)},
         shows="factor",
