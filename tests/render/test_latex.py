@@ -33,6 +33,12 @@ def test_tex_may_break_a_formula_between_its_parts_and_shrinks_only_what_has_no_
     assert rf"\fit{{$\displaystyle {MATRIX}$}}^\top$" in written
 
 
+def test_rows_of_a_matrix_with_fractions_stand_apart() -> None:
+    matrix = r"\begin{bmatrix} \frac{5}{2} \\ \frac{7}{3} \end{bmatrix}"
+    assert rf"\fit{{\apart$\displaystyle {matrix}$}}" in latex.body([Formula(latex=f"A = {matrix}")])
+    assert r"\apart$" not in latex.body([Formula(latex=rf"A = {MATRIX}")])
+
+
 @pytest.mark.parametrize("sign", ["×", "≤", "≥", "≈", "→", "∞", "−", "<", "|", "~", "^", "\\", "{"])
 def test_a_document_parses_strictly_whatever_its_words(sign: str) -> None:
     from pylatexenc.latexwalker import LatexWalker

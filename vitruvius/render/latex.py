@@ -69,12 +69,15 @@ def _one_line(text: str) -> str:
 
 
 def _formula(latex: str) -> str:
-    """The parts between quads as formulas of a paragraph, their matrices in boxes that shrink to the line."""
+    """The parts between quads as formulas of a paragraph, their matrices in boxes that shrink to the line.
+
+    The rows of a matrix that holds fractions stand further apart, or the fractions would touch."""
     parts = []
     for part in structure.between_quads(latex):
         pieces = structure.pieces(part)
         for index, piece in enumerate(pieces):
             if piece.startswith(("\\begin", "\\left")):
-                pieces[index] = rf"\fit{{$\displaystyle {piece}$}}"
+                apart = r"\apart" if r"\frac" in piece else ""
+                pieces[index] = rf"\fit{{{apart}$\displaystyle {piece}$}}"
         parts.append(rf"$\displaystyle {''.join(pieces)}$")
     return " \\quad\n".join(parts)
