@@ -1,6 +1,6 @@
 """Seconds that honest requests take while others attack the server of `vitruvius serve`.
 
-    python -m benchmarks.under_attack            300 rounds of requests, writes results/under_attack.json
+    python -m benchmarks.under_attack            50 rounds of requests, writes results/under_attack.json
     python -m benchmarks.under_attack --quick    10 rounds on any machine, writes nothing
 
 200 connections whose head or body never ends, bodies of 5 GiB in pieces, and strangers (foreign Host and
@@ -184,7 +184,7 @@ def main() -> int:
     quick, load = "--quick" in sys.argv[1:], os.getloadavg()[0]
     print(record.machine(), f"load {load:.2f}")
     with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as target:
-        found, seen = asyncio.run(visit(target, 10 if quick else 300))
+        found, seen = asyncio.run(visit(target, 10 if quick else 50))
     seconds, statuses = [one["seconds"] for one in found], Counter(int(one["status"]) for one in found)
     row = {"median": round(median(seconds), 4), "p95": round(percentile(seconds, 0.95), 4)}
     row |= {"slowest": round(max(seconds), 4), "requests": len(found)}
