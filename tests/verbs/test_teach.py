@@ -30,7 +30,7 @@ def test_sheets_are_made_filled_and_graded(tmp_path: Path, capsys: pytest.Captur
     (handed_in / "broken.json").write_text("{")
     assert main([*words, "--out", str(tmp_path / "grades")]) == 2
     shown = capsys.readouterr().out
-    assert "1 students graded" in shown
+    assert "1 student graded" in shown
     assert "broken.json: not JSON" in " ".join(shown.split())
     assert (tmp_path / "grades" / "grades.csv").exists()
 

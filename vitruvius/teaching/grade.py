@@ -152,7 +152,9 @@ def _blocks(
 ) -> Iterator[Block]:
     points, possible = sum(one.points for one in students), sum(one.possible for one in students)
     share = f", {points / possible:.0%} of all points" if possible else ""
-    yield Text(text=f"{len(students)} students graded{share}; {len(broken)} files could not be read.")
+    graded = f"{len(students)} student{'s' * (len(students) != 1)} graded{share}"
+    unread = f"{len(broken)} file{'s' * (len(broken) != 1)} could not be read"
+    yield Text(text=f"{graded}; {unread}.")
     for one in broken:
         yield Text(text=f"{visible(one.file)}: {visible(one.reason)}", style="error")
     columns = ("student", "variant", "points", "of", "carried forward", "first wrong", "mistake")
