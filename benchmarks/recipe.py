@@ -66,8 +66,8 @@ PLANS: dict[str, dict[str, Any]] = {
 """What is fixed beside `--arch auto` and the recipe, so that the cosine ends within the limit.
 
 A training multiplies and adds six times the multiply-adds of an image's forward pass: 30 million x 6 x 55,000
-x 28 epochs are 2.8e14, 44 million x 6 x 45,000 x 46 are 5.5e14. One core does 120 billion a second, two do 200:
-23 and 46 minutes.
+x 28 epochs are 2.8e14, 44 million x 6 x 45,000 x 46 are 5.5e14. One core does 120 billion a second, two do
+200: that is 23 and 46 minutes.
 """
 
 
