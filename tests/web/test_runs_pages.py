@@ -1,6 +1,7 @@
 """Runs as pages: table, reports, live streams, comparisons; broken and vanishing runs are a sentence."""
 
 import os
+import re
 import shutil
 import socket
 import threading
@@ -23,9 +24,12 @@ from vitruvius.ranking.score import Scored
 from vitruvius.searching.plan import Plan, Rung
 from vitruvius.searching.results import Stage, Trained
 from vitruvius.verbs.train import Config
-from vitruvius.web import live, shown_runs
+from vitruvius.web import library, live, shown_runs
 from vitruvius.web.headlines import headline
 from vitruvius.web.pages import compare
+
+PACKAGE = Path(library.__file__).parent.parent
+OPENED = re.compile(r'runs\.opened\("(\w+)"')
 
 
 def hold(folder: Path) -> None:
@@ -70,6 +74,14 @@ def test_a_ranking_has_the_columns_that_its_legend_explains(site: Visitor) -> No
     assert text.count('data-value="3.0">3</td>') == 3 + 1, "and one score of 3"
     assert text.count('data-value="0.5"') == 3
     shutil.rmtree(folder)
+
+
+def test_the_results_of_every_verb_that_keeps_runs_have_their_type() -> None:
+    verbs = {
+        found for path in (PACKAGE / "verbs").rglob("*.py") for found in OPENED.findall(path.read_text())
+    }
+    assert {"search", "predict", "evaluate", "data"} < verbs
+    assert not [verb for verb in (*verbs, "train") if library._result_type(verb) is library._Unknown]
 
 
 def test_settings_that_a_person_chose_come_before_the_defaults() -> None:

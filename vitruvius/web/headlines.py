@@ -11,6 +11,7 @@ from vitruvius.pretraining.results import Result as Pretrained
 from vitruvius.ranking.evaluation import STRUCTURAL
 from vitruvius.ranking.results import Result as Ranked
 from vitruvius.searching.results import Result as Searched
+from vitruvius.training.predictions import Predictions
 from vitruvius.training.results import Result as Trained
 
 LONGEST = 120
@@ -33,9 +34,8 @@ def headline(result: records.Result) -> str:
         return f"{best.mean:.2%} probe accuracy with {best.features}"
     if isinstance(result, Diagnosis):
         return result.verdict
-    predictions = getattr(result, "predictions", None)  # of `predict`, whose type the verb holds
-    if predictions is not None:
-        return f"{len(predictions)} {'image' if len(predictions) == 1 else 'images'}"
+    if isinstance(result, Predictions):
+        return f"{len(result.predictions)} {'image' if len(result.predictions) == 1 else 'images'}"
     texts = (block.text for block in result.view() if isinstance(block, Text))
     return shorten(next(texts, "").partition("\n")[0], LONGEST, placeholder=" ...")
 

@@ -16,11 +16,14 @@ from vitruvius.core.config import Strict
 from vitruvius.core.errors import UserError
 from vitruvius.core.integrity import RECORDS
 from vitruvius.doctor.results import Result as Diagnosis
+from vitruvius.inspecting.results import Result as Inspected
 from vitruvius.measuring.results import Result as Measured
 from vitruvius.pretraining.results import ProbeResult
 from vitruvius.pretraining.results import Result as Pretrained
 from vitruvius.ranking.results import Result as Ranked
 from vitruvius.searching.results import Result as Searched
+from vitruvius.training.predictions import Predictions
+from vitruvius.training.results import Evaluation
 from vitruvius.training.results import Result as Trained
 from vitruvius.web.headlines import headline
 
@@ -29,6 +32,9 @@ KEPT = 64
 PICTURES = (".png",)
 RESULTS: dict[str, type[records.Result]] = {
     "train": Trained,
+    "predict": Predictions,
+    "evaluate": Evaluation,
+    "data": Inspected,
     "rank": Ranked,
     "pretrain": Pretrained,
     "probe": ProbeResult,
