@@ -158,3 +158,21 @@ def test_a_folder_of_an_older_version_has_no_faults(folder: Path) -> None:
     old = {key: described[key] for key in ("cursor", "sha256")}
     integrity.write_hashed(path, old)
     assert integrity.check(folder) == []
+
+
+@pytest.mark.parametrize(("name", "key"), [("manifest.json", "self"), ("records.jsonl", "hash")])
+def test_a_checksum_whose_name_is_damaged_is_a_fault(folder: Path, name: str, key: str) -> None:
+    damaged = (folder / name).read_text().replace(f'"{key}"', f'"{key[:-1]}q"')
+    (folder / name).write_text(damaged)
+    assert any(f"{name}: " in fault and "the name of its" in fault for fault in integrity.check(folder))
+
+
+def test_a_folder_in_place_of_the_manifest_is_refused_as_damage(tmp_path: Path, folder: Path) -> None:
+    """A failed write would be taken for a full disk, and what is damaged is done anew in a search."""
+    (folder / "manifest.json").unlink()
+    (folder / "manifest.json").mkdir()
+    with (
+        pytest.raises(UserError, match="not a regular file"),
+        runs.opened("train", Toy(), Flags(runs=str(tmp_path), resume="a")),
+    ):
+        pass

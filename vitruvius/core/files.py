@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import stat
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
@@ -191,11 +192,23 @@ def parse_line(line: bytes, where: str) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise UserError(f"{where}: damaged: an object is needed, it holds {kind(value)}")
         claimed = value.pop(LINE_HASH, None)
+        if claimed is None and ends_with_hash(value, 16):
+            raise UserError(f"{where}: damaged: the name of its hash was changed")
         if claimed is not None and claimed != content_hash(value)[:16]:
             raise UserError(f"{where}: damaged: its hash does not match")
     except (ValueError, RecursionError) as error:
         raise UserError(f"{where}: damaged: {error}") from error
     return value
+
+
+def ends_with_hash(fields: Mapping[str, Any], digits: int) -> bool:
+    """Return whether the last field is a hash: one under another name than ours is ours, damaged.
+
+    >>> ends_with_hash({"kind": "note", "hush": "0123456789abcdef"}, 16)
+    True
+    """
+    last = list(fields.values())[-1:]
+    return bool(last and isinstance(last[0], str) and re.fullmatch(rf"[0-9a-f]{{{digits}}}", last[0]))
 
 
 def sha256(path: Path, follow: bool = True) -> str:

@@ -115,7 +115,7 @@ def repair_manifest(folder: Path) -> list[str]:
     except UserError as error:
         fault = str(error)
     known = beside(folder)
-    if known:
+    if known and not (folder / "manifest.json").is_dir():
         write_manifest(folder, Manifest(environment=known[-1].environment))
         return [f"{fault}; it was written again from the newest checkpoint"]
     if not fault.endswith("is missing"):
@@ -247,6 +247,8 @@ def _read_hashed(path: Path) -> tuple[dict[str, Any], bool]:
     """Return the fields of a file and whether it carries its own hash; one that does not match is refused."""
     fields = files.read_object(path, follow=False)
     claimed = fields.pop(SELF, None)
+    if claimed is None and files.ends_with_hash(fields, 64):
+        raise UserError(f"{path}: the name of its checksum was changed: the file is damaged")
     if claimed is not None and claimed != files.content_hash(fields):
         raise UserError(f"{path}: its checksum does not match: the file is damaged")
     return fields, claimed is not None

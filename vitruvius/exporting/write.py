@@ -12,7 +12,7 @@ from torch import Tensor
 
 from vitruvius.arch.arch import Arch
 from vitruvius.arch.public_configs import refuse_inexpressible
-from vitruvius.core import files, runs
+from vitruvius.core import files, integrity, runs
 from vitruvius.core.errors import UserError, WorkFailed, reason
 from vitruvius.core.records import Progress
 from vitruvius.exporting import card, onnx_file, program, results, verify, weights
@@ -76,7 +76,7 @@ def write(source: Source, settings: ExportSettings, out: Path) -> Generator[Prog
         manifest |= {"run": source.folder.name, "weights": files.sha256(source.folder / "model.safetensors")}
         manifest |= {"format": settings.format, "precision": settings.precision, "batch": settings.batch}
         manifest |= {"verification": found.model_dump(mode="json"), "failures": list(failures)}
-        files.write_json(part / "manifest.json", manifest)
+        integrity.write_hashed(part / "manifest.json", manifest)
         sizes = {name: (part / name).stat().st_size for name in hashes}
     other = card.difference(settings, source)
     notes = (*source.notes, *((other,) if other else ()))
