@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
 
-from vitruvius.core import plugins
+from vitruvius.core import files, plugins
 from vitruvius.core.config import Part
 from vitruvius.core.errors import UserError, VitruviusError, unknown
 from vitruvius.core.records import Progress
@@ -128,6 +128,12 @@ class DataChoice(Part):
             return older
         has_side = re.search(r".@[0-9]+$", recorded["data"])
         return {**older, "fit": "squash", "data": recorded["data"] + ("" if has_side else "@32")}
+
+    @classmethod
+    def recorded(cls, path: Path) -> "DataChoice":
+        """Return the data that a run's config.json names; what is no choice of data is refused."""
+        fields = cls.read_older(files.read_object(path, follow=False))
+        return files.typed(path, cls, {key: fields[key] for key in DataChoice.model_fields if key in fields})
 
     def load(self, limit: int | None = None) -> Dataset:
         """Read or draw the data set; of the user's own pictures at most `limit`, all of them for training."""

@@ -7,8 +7,9 @@ from typing import Any
 from torch import Tensor
 
 from vitruvius.arch.arch import Arch
-from vitruvius.core import files, runs
+from vitruvius.core import files, integrity, runs
 from vitruvius.core.errors import UserError
+from vitruvius.core.integrity import Manifest
 from vitruvius.datasets import DataChoice, Dataset, Split
 from vitruvius.nn.vit import ViT
 from vitruvius.training import predictor
@@ -80,13 +81,11 @@ def load(folder: Path) -> Source:
     _verify_all(folder)
     model = predictor.load(folder)
     arch = model.net.arch
-    config, manifest = (files.read_json(folder / name) for name in ("config.json", "manifest.json"))
-    recorded_config = DataChoice.read_older(config)
-    chosen = {key: recorded_config[key] for key in DataChoice.model_fields if key in recorded_config}
-    data = DataChoice(**chosen).load()
+    data = DataChoice.recorded(folder / "config.json").load()
     if data.shape != (arch.channels, arch.image, arch.image):
         raise UserError(f"{folder}: the data {data.name} have samples of shape {data.shape} now")
-    recorded = manifest.get("environment", {}).get("data_sha256", data.sha256)
+    manifest = integrity.read_manifest(folder) or Manifest()
+    recorded = manifest.environment.get("data_sha256", data.sha256)
     notes = () if recorded == data.sha256 else (f"the data {data.name} have changed since the training",)
     unnamed = tuple(f"LABEL_{index}" for index in range(len(model.classes), arch.classes))
     mean, std = (
@@ -101,5 +100,5 @@ def _verify_all(folder: Path) -> None:
     """Refuse a run without a manifest or with a file that is not the one of its manifest."""
     for name in ("model.json", "model.safetensors", "manifest.json"):
         runs.verify(folder, name)
-    for name in files.read_json(folder / "manifest.json").get("files", {}):
+    for name in (integrity.read_manifest(folder) or Manifest()).files:
         runs.verify(folder, name)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from vitruvius import datasets
-from vitruvius.core import files, integrity
+from vitruvius.core import integrity
 from vitruvius.core.errors import UserError
 from vitruvius.datasets import DataChoice, Dataset, Split
 from vitruvius.training.batches import Batches
@@ -60,8 +60,7 @@ def batches(model: Predictor, images: Split) -> Batches:
 def choice_for(run: Path, model: Predictor, choice: DataChoice) -> DataChoice:
     """Return the choice of data, own pictures with the side and fit of the run; by default its own data."""
     if not choice.data:
-        recorded = DataChoice.read_older(files.read_object(run / "config.json"))
-        return DataChoice(**{key: recorded[key] for key in DataChoice.model_fields if key in recorded})
+        return DataChoice.recorded(run / "config.json")
     fields = {key: getattr(choice, key) for key in DataChoice.model_fields}
     if datasets.own_pictures(choice.data):
         fields["fit"] = choice.fit if "fit" in choice.model_fields_set else model.fit

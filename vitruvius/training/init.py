@@ -15,7 +15,7 @@ from torch import Tensor
 
 from vitruvius.arch import public_configs
 from vitruvius.arch.arch import Arch
-from vitruvius.core import files, runs
+from vitruvius.core import files, integrity, runs
 from vitruvius.core.errors import UserError
 from vitruvius.core.records import Note
 from vitruvius.datasets import DataChoice, Dataset
@@ -147,13 +147,13 @@ def _seen_test_images(run: Path | None, settings: ClassifierSettings, data: Data
     visited: set[Path] = set()
     while run is not None and run.resolve() not in visited:
         visited.add(run.resolve())
-        recorded = DataChoice.read_older(files.read_json(run / "config.json"))
-        trained = _training_images(run, recorded, settings, data)
+        trained = _training_images(run, settings, data)
         if count := len(tests & trained):
             why = "the accuracy on them is no test: give both runs the same --split-seed"
             seen = f"{count:,} of the {len(data.test):,} test images were training images of {run}"
             yield Note(text=f"{seen}; {why}", warning=True)
-        run = _run(recorded.get("init"))
+        init = files.read_object(run / "config.json", follow=False).get("init")
+        run = _run(init if isinstance(init, str) else None)
 
 
 def _run(source: str | None) -> Path | None:
@@ -167,19 +167,17 @@ def _run(source: str | None) -> Path | None:
         return None
 
 
-def _training_images(
-    run: Path, recorded: dict[str, Any], settings: ClassifierSettings, data: Dataset
-) -> set[bytes]:
+def _training_images(run: Path, settings: ClassifierSettings, data: Dataset) -> set[bytes]:
     """Return what identifies the images a run was trained on, if they come from the files of these data.
 
     The same files (their SHA-256 is the same) are divided again as that run did. The same division leaves the
     test images out by itself.
     """
-    manifest = run / "manifest.json"
-    environment = files.read_json(manifest)["environment"] if manifest.is_file() else {}
-    split = {"split_seed": recorded["split_seed"], "validation": recorded.get("validation")}
+    manifest = integrity.read_manifest(run) or integrity.Manifest()
+    recorded = DataChoice.recorded(run / "config.json")
+    split = {"split_seed": recorded.split_seed, "validation": recorded.validation}
     is_ours = all(getattr(settings, field) == value for field, value in split.items())
-    if not data.sha256 or environment.get("data_sha256") != data.sha256 or is_ours:
+    if not data.sha256 or manifest.environment.get("data_sha256") != data.sha256 or is_ours:
         return set()
     same = {"data_dir": settings.data_dir, "fit": settings.fit, "skip_bad": settings.skip_bad}
     theirs = DataChoice(data=settings.data, **same, **split).load()

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from vitruvius.core import config, files, records, runs
+from vitruvius.core import config, records, runs
 from vitruvius.core.config import Flags, Positional
 from vitruvius.core.errors import UserError
 from vitruvius.datasets import DataChoice, Dataset
@@ -72,11 +72,7 @@ def _with_data_of_run(config: Config, flags: Flags) -> tuple[Config, Path | None
     if config.source == "raw" or config.source.startswith(("pca:", "untrained:")):
         return config.model_copy(update={"data": config.data or "mnist"}), None
     folder = runs.find(config.source, ("train", "pretrain", "*"), flags.runs)
-    path = runs.verify(folder, "config.json")
-    recorded = DataChoice.read_older(files.read_object(path, follow=False))
-    of_run = files.typed(
-        path, DataChoice, {key: recorded[key] for key in DataChoice.model_fields if key in recorded}
-    )
+    of_run = DataChoice.recorded(runs.verify(folder, "config.json"))
     if config.data not in ("", of_run.data):
         return config, folder
     left_out = {key for key in DataChoice.model_fields if key == "data" or key not in config.model_fields_set}
