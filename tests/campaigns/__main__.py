@@ -5,10 +5,16 @@ In pieces: `--rounds 1000`, then `--first 1000 --rounds 1000`, and so on; the co
 
 import argparse
 import importlib
+import os
+import shutil
 import sys
+import tempfile
 import time
 
 from tests.campaigns import CAMPAIGNS, Tally
+
+MEMORY, NEEDED = "/dev/shm", 2**31
+"""A file system in memory, and the free bytes of it that are enough for every campaign."""
 
 
 def main() -> int:
@@ -18,6 +24,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, help="how often; default: the number before a release")
     parser.add_argument("--first", type=int, default=0, help="number of the first round, for a later piece")
     options = parser.parse_args()
+    _run_in_memory()
     campaign = importlib.import_module(f"tests.campaigns.{options.campaign}")
     rounds = options.rounds or campaign.FULL
     began = time.monotonic()
@@ -26,6 +33,16 @@ def main() -> int:
     print(f"{options.campaign}: {rounds:,} rounds from {options.first:,} in {seconds:,.0f} s")
     print("\n".join(tally.lines()))
     return 0 if tally.is_passed else 1
+
+
+def _run_in_memory() -> None:
+    """Make temporary folders in memory: an fsync takes no time there, two thirds of a run on a disk.
+
+    The files that a killed process leaves are the same, and what a loss of power leaves is simulated.
+    """
+    if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free >= NEEDED:
+        os.environ.setdefault("TMPDIR", MEMORY)  # for the programs that are started, too
+        tempfile.tempdir = os.environ["TMPDIR"]
 
 
 if __name__ == "__main__":
