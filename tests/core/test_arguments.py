@@ -92,6 +92,8 @@ def test_flags_are_kept_apart(parse: Parse) -> None:
     [
         ("--epoch 3", "no option of vitruvius toy '--epoch': did you mean '--epochs'?"),
         ("--no-flip", "no option of vitruvius toy '--no-flip': did you mean '--flip'?"),
+        ("--images x", "vitruvius toy: IMAGES is given without a name: leave --images out"),
+        ("--source=x", "vitruvius toy: SOURCE is given without a name: leave --source out"),
         ("--walk", "no option of vitruvius toy '--walk'"),
         ("--epochs", "vitruvius toy: --epochs needs a value"),
         ("--epochs --flip", "vitruvius toy: --epochs needs a value"),

@@ -82,6 +82,19 @@ def test_a_name_is_one_folder(tmp_path: Path, name: str) -> None:
         pass
 
 
+@pytest.mark.parametrize("option", ["name", "runs", "resume"])
+def test_a_name_that_cannot_be_recorded_is_refused_before_the_work(tmp_path: Path, option: str) -> None:
+    given = {"runs": str(tmp_path), option: f"{tmp_path}/\udcff" if option == "runs" else "\udcff"}
+    with (
+        pytest.raises(UserError, match=f"--{option} .* UTF-8"),
+        runs.opened("train", Toy(), Flags(**given)),
+    ):
+        pass
+    with pytest.raises(UserError, match=f"--{option} .* UTF-8"):
+        runs.refuse_used_name("train", Flags(**given))
+    assert not list(tmp_path.iterdir())
+
+
 def test_damage_is_detected(tmp_path: Path) -> None:
     with runs.opened("train", Toy(), flags(tmp_path, name="a")) as (run, _):
         run.path("model.safetensors").write_bytes(b"weights")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from vitruvius.core.errors import UserError
+from vitruvius.core.errors import UserError, WorkFailed
 from vitruvius.training import distributed
 
 
@@ -36,6 +36,23 @@ def test_a_rank_without_torchrun_is_one_sentence(monkeypatch: pytest.MonkeyPatch
         pytest.raises(UserError, match="LOCAL_RANK is set but RANK is not"),
         distributed.init(),
     ):
+        pass
+
+
+@pytest.mark.parametrize(("name", "value"), [("MASTER_PORT", "99999"), ("RANK", "first")])
+def test_a_port_or_rank_that_is_none_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    usual = {
+        "RANK": "0",
+        "LOCAL_RANK": "0",
+        "WORLD_SIZE": "1",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": "0",
+    }
+    for key, text in {**usual, name: value}.items():
+        monkeypatch.setenv(key, text)
+    with pytest.raises(WorkFailed, match="do not find one another"), distributed.init():
         pass
 
 

@@ -27,7 +27,11 @@ def parse(verb: Any, program: str, words: list[str]) -> tuple[Config, Flags] | N
         return None
     given, left = parser.parse_known_intermixed_args(_spelled_out(words))
     if strange := [word for word in left if word.startswith("--")]:
-        raise unknown(f"option of {program}", strange[0], [option.name for option in known])
+        name = strange[0].partition("=")[0]
+        if name in (option.name for option in known if option.is_positional):
+            raise UserError(f"{program}: {name[2:].upper()} is given without a name: leave {name} out")
+        named = [option.name for option in known if not option.is_positional]
+        raise unknown(f"option of {program}", strange[0], named)
     if left:
         raise UserError(f"{program}: '{left[0]}' is one word too many; see {program} --help")
     return _typed(verb.Config, vars(given) | rest)

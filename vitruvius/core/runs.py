@@ -139,6 +139,7 @@ def opened(verb: str, config: C, flags: Flags) -> Iterator[tuple[RunFolder, C]]:
     `time_limit` taken from the new call.
     """
     is_new = flags.resume is None
+    _refuse_unwritable(flags)
     folder = _new_folder(Path(flags.runs) / verb, flags.name) if is_new else _resumed_folder(verb, flags)
     with _locked(folder):
         _remove_parts(folder)
@@ -238,8 +239,20 @@ def _resumed_folder(verb: str, flags: Flags) -> Path:
 
 def refuse_used_name(verb: str, flags: Flags) -> None:
     """Refuse the name of another run at once, before data are read; `opened` asks again under the lock."""
+    _refuse_unwritable(flags)
     if flags.name is not None and flags.resume is None:
         _refuse_run(Path(flags.runs) / verb / flags.name)
+
+
+def _refuse_unwritable(flags: Flags) -> None:
+    """Refuse a folder whose name is not UTF-8: the records, which name it, could not be written."""
+    for option, text in (("--runs", flags.runs), ("--name", flags.name), ("--resume", flags.resume)):
+        try:
+            (text or "").encode()
+        except UnicodeEncodeError:
+            raise UserError(
+                f"{option} {text}: the names of runs are recorded as UTF-8, this is none"
+            ) from None
 
 
 def _refuse_run(folder: Path) -> None:

@@ -171,7 +171,7 @@ def group(store: Any = None, rank: int = -1, world_size: int = -1) -> Iterator[N
     """Form the process group, found by the environment unless a store is given; watch its processes."""
     try:
         distributed.init_process_group(backends(), store=store, rank=rank, world_size=world_size)
-    except RuntimeError as error:
+    except (RuntimeError, ValueError) as error:  # ValueError: a port or a rank that is none
         raise WorkFailed(f"the processes of this training do not find one another: {error}") from error
     try:
         host = LOCAL if store is not None else os.environ["MASTER_ADDR"]
