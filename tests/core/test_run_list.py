@@ -92,3 +92,17 @@ def test_a_result_of_an_unfinished_run_is_verified_too(tmp_path: Path) -> None:
 
 def test_an_empty_folder_of_runs_has_nothing_damaged(tmp_path: Path) -> None:
     assert main(["list", "runs", "--verify", "--runs", str(tmp_path)]) == 0
+
+
+def test_a_process_of_another_machine_runs_while_it_writes(tmp_path: Path, capsys: Any) -> None:
+    folder = sealed(tmp_path / "train" / "far")
+    (folder / "result.json").unlink()
+    files.write_json(folder / ".holder", {"pid": 7, "host": f"not-{HOST}"})
+    assert run_list.is_running(folder)
+    for path in folder.iterdir():
+        os.utime(path, (1e9, 1e9))
+    assert not run_list.is_running(folder)
+    assert main(["list", "runs", "--verify", "--json", "--runs", str(tmp_path)]) == 1
+    (found,) = json.loads(capsys.readouterr().out)["runs"]
+    assert found["state"] == f"silent: process 7 on not-{HOST} has written nothing for an hour"
+    assert "result.json" in found["faults"][0]  # what nobody writes to is verified

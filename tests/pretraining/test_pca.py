@@ -93,6 +93,15 @@ def test_a_narrow_layer_is_judged_by_what_it_lets_through() -> None:
     assert len(found.angles) == 1
 
 
+@pytest.mark.parametrize("x", [data(3), torch.full((3, 5), 4.0, dtype=torch.float64)])
+def test_fewer_samples_than_directions_leave_every_number_finite(x: torch.Tensor) -> None:
+    principal = pca.fit([x])._replace(values_R=torch.tensor([3.0, 1.0, 0.0, 0.0, 0.0]).double() * x.std())
+    model = build(5, (4,), "identity", seed=0).double()
+    found = pca.certify(CELL._replace(latent=4), model, (batches_of(x), batches_of(x)), principal, 0.0)
+    assert found.eigengap is None
+    assert math.isfinite(found.gap)
+
+
 def test_shifted_images_are_not_judged_by_the_pca_of_unshifted_ones() -> None:
     x = data()
     shifted = Batches(x, None, dtype=torch.float64, augment=Augment(shift=1))

@@ -348,3 +348,15 @@ def test_a_measurement_is_said_by_its_fastest_network() -> None:
     assert headline(found.model_copy(update={"rows": (rows[0],)})) == "a, 2 ms a call"
     failed = rows[0].model_copy(update={"median_ms": None, "failed": "why"})
     assert headline(found.model_copy(update={"rows": (failed,)})) == "nothing could be measured"
+
+
+def test_a_run_that_another_machine_has_left_is_silent(site: Visitor) -> None:
+    folder = visitor.training(site.runs, "left", None)
+    files.write_json(folder / ".holder", {"pid": 7, "host": f"not-{socket.gethostname()}"})
+    for path in folder.rglob("*"):
+        os.utime(path, (1e9, 1e9))
+    text = site.ask("/runs").text
+    assert 'data-state="silent"' in text
+    assert "has written nothing for an hour" in text
+    assert "perhaps stopped" in text
+    assert 'data-state="unfinished"' in site.ask(f"/runs/{identity('train', 'left')}").text

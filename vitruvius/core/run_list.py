@@ -2,6 +2,7 @@
 
 import os
 import platform
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -18,6 +19,8 @@ from vitruvius.core.errors import UserError
 BEST = ("test_accuracy", "val_accuracy", "test_loss")
 """The fields of a result that say how good it is, the first one found is shown."""
 MIB = 2**20
+SILENT = 3600.0
+"""Seconds without a write after which a process of another machine is not taken for running any more."""
 
 
 class Holder(Strict):
@@ -40,7 +43,7 @@ class Run(Strict):
     seconds: float | None = None
     """How long it took, if its result says so."""
     state: str
-    """finished, running, unfinished, or why it cannot be read."""
+    """finished, running, unfinished, why it is silent, or why it cannot be read."""
     date: str
     """When its folder was last written to."""
     bytes: int
@@ -126,7 +129,7 @@ def read(folder: Path) -> Run | None:
         best=value,
         measure=measure,
         seconds=_seconds(result or {}),
-        state="running" if is_running(folder) else "unfinished" if result is None else "finished",
+        state=_held(folder) or ("unfinished" if result is None else "finished"),
         bytes=size,
     )
 
@@ -139,15 +142,30 @@ def _seconds(result: dict[str, Any]) -> float | None:
 
 
 def is_running(folder: Path) -> bool:
-    """Return whether a process works on a run: the one that its lock names, if it lives or is elsewhere."""
+    """Return whether a process works on a run: the one that its lock names, if it lives or writes."""
+    return _held(folder) == "running"
+
+
+def _held(folder: Path) -> str:
+    """Return "running" if a process holds a run, "" if none does, or why that cannot be known.
+
+    Nobody here can ask whether a process of another machine lives: it does while it writes.
+    """
     try:
         holder = files.read_as(folder / ".holder", Holder)
     except UserError:
-        return False
-    if holder.host != platform.node() or os.name == "nt":
-        return True
+        return ""
+    if holder.host == platform.node() and os.name != "nt":
+        return "running" if _is_alive(holder.pid) else ""
+    newest = max((part.st_mtime for part in _parts(folder)), default=0.0)
+    if time.time() - newest < SILENT:
+        return "running"
+    return f"silent: process {holder.pid} on {holder.host} has written nothing for an hour"
+
+
+def _is_alive(process: int) -> bool:
     try:
-        os.kill(holder.pid, 0)
+        os.kill(process, 0)
     except ProcessLookupError:
         return False
     except OSError:  # it is another user's

@@ -121,7 +121,8 @@ def certify(
     known = plain and (not l2 or penalised is not None)  # deeper ones with a penalty have no closed form here
     reached, best = (loss, optimum) if penalised is None else (penalised.objective, penalised.optimum)
     variance = float(values.sum())
-    gap = (reached - best) / (best if best > 1e-6 * variance else variance)
+    gap = (reached - best) / (best if best > 1e-6 * variance else variance or 1.0)
+    has_gap = latent < len(values) and values[latent - 1] > 0  # few samples span fewer directions
     return Certificate(
         **cell._asdict(),
         loss=loss,
@@ -130,7 +131,7 @@ def certify(
         val_loss=_loss(model, batches(validation)) if len(validation) else None,
         val_optimum=principal.error(batches(validation), latent) if len(validation) else None,
         angles=_angles(_product(model.decoder), principal.vectors_DR[:, :latent]),
-        eigengap=float(1 - values[latent] / values[latent - 1]) if latent < len(values) else None,
+        eigengap=float(1 - values[latent] / values[latent - 1]) if has_gap else None,
         converged=gap <= CONVERGED if known else None,
         penalised=penalised,
     )
