@@ -15,7 +15,7 @@ from vitruvius.arch.public_configs import refuse_inexpressible
 from vitruvius.core import files, integrity, runs
 from vitruvius.core.errors import UserError, WorkFailed, reason
 from vitruvius.core.records import Progress
-from vitruvius.exporting import card, onnx_file, program, results, verify, weights
+from vitruvius.exporting import onnx_file, program, report, results, verify, weights
 from vitruvius.exporting.results import Result, Written
 from vitruvius.exporting.settings import ExportSettings
 from vitruvius.exporting.source import Source
@@ -69,7 +69,7 @@ def write(source: Source, settings: ExportSettings, out: Path) -> Generator[Prog
         chosen.write(part, source, settings)
         found = yield from verify.compare(source, chosen.read(part, settings), settings)
         failures = results.failures(settings.precision, found)
-        files.write(part / "README.md", card.card(source, settings, found))
+        files.write(part / "README.md", report.card(source, settings, found))
         hashes = files.folder_hashes(part)
         environment = runs.environment(chosen.packages, threads=torch.get_num_threads())
         manifest: dict[str, Any] = {"files": hashes, "environment": environment}
@@ -78,7 +78,7 @@ def write(source: Source, settings: ExportSettings, out: Path) -> Generator[Prog
         manifest |= {"verification": found.model_dump(mode="json"), "failures": list(failures)}
         integrity.write_hashed(part / "manifest.json", manifest)
         sizes = {name: (part / name).stat().st_size for name in hashes}
-    other = card.difference(settings, source)
+    other = report.difference(settings, source)
     notes = (*source.notes, *((other,) if other else ()))
     notes = (*notes, DROPOUT) if settings.format == "transformers" and arch.dropout else notes
     return Result(

@@ -56,7 +56,7 @@ def _paragraph(text: str) -> str:
     return HEADING.sub(r"\1\\\2", _inert(text))
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     """Return an inert text without line breaks, for a heading or a title."""
     return " ".join(_inert(text).split("\n"))
 
@@ -68,7 +68,7 @@ def _markdown(block: Block, pictures: Iterator[str]) -> str:
         fence = "`" * (1 + max([2, *map(len, re.findall("`+", inside))]))
         return f"{fence}\n{inside}\n{fence}"
     if isinstance(block, Text):
-        return f"## {_one_line(block.text)}" if block.style == "title" else _paragraph(block.text)
+        return f"## {one_line(block.text)}" if block.style == "title" else _paragraph(block.text)
     if isinstance(block, Formula):
         return f"$$\n{TAG.sub('< ', visible(block.latex))}\n$$"
     if isinstance(block, Table):
@@ -79,8 +79,8 @@ def _markdown(block: Block, pictures: Iterator[str]) -> str:
             tuple(_inert(text).replace("|", "\\|").replace("\n", " ") for text in line) for line in escaped
         ]
         grid = "\n".join(f"| {' | '.join(line)} |" for line in (escaped[0], rule, *escaped[1:]))
-        title = f"**{_one_line(block.title)}**" if block.title else ""
+        title = f"**{one_line(block.title)}**" if block.title else ""
         return "\n\n".join(filter(None, [title, grid, _paragraph(block.note)]))
     file = next(pictures, "")
-    alternative = re.sub(r"(?<!\\)([\[\]])", r"\\\1", _one_line(block.title))
+    alternative = re.sub(r"(?<!\\)([\[\]])", r"\\\1", one_line(block.title))
     return f"![{alternative}]({file})" if file else ""

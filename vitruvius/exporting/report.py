@@ -3,6 +3,7 @@
 from vitruvius.exporting.results import Verification
 from vitruvius.exporting.settings import ExportSettings
 from vitruvius.exporting.source import Source
+from vitruvius.render.text import one_line
 
 USE = {
     "onnx": """import numpy, onnxruntime
@@ -68,7 +69,7 @@ def card(source: Source, settings: ExportSettings, found: Verification) -> str:
     other = difference(settings, source)
     lines = [
         f"---\n{head}---",
-        f"# A Vision Transformer for {len(source.data.classes)} classes of {source.data.name}",
+        f"# A Vision Transformer for {len(source.data.classes)} classes of {one_line(source.data.name)}",
         f"Trained by Vitruvius; exported as {settings.format} in {settings.precision}.",
         (
             f"Of {found.images:,} {found.split} images {found.accuracy_after:.2%} are classified correctly, "
@@ -80,7 +81,7 @@ def card(source: Source, settings: ExportSettings, found: Verification) -> str:
             f"divided by {std}, per channel. Pictures become squares by {FITS[source.data.fit]}"
             f"{f'; {other}' if other else ''}."
         ),
-        f"Classes: {', '.join(source.classes)}.",
+        f"Classes: {', '.join(map(one_line, source.classes))}.",
         f"```python\n{use}\n```",
         "`manifest.json` holds the SHA-256 of every file, the versions and the measured differences.",
     ]
