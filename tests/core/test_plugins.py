@@ -73,6 +73,13 @@ def test_a_fault_in_the_users_file_is_named(tmp_path: Path, content: str, name: 
         plugins.function("proxies", f"{mine}:{name}")
 
 
+def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "huge.py").touch()
+    os.truncate(tmp_path / "huge.py", plugins.LARGEST_SOURCE + 1)
+    with pytest.raises(UserError, match="at most 16,777,216 bytes are read"):
+        plugins.function("proxies", f"{tmp_path}/huge.py:f")
+
+
 def test_a_missing_file_and_a_file_without_a_name_are_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no such file"):
         plugins.function("kernels", f"{tmp_path}/nowhere.py:f")

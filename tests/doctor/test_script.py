@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from vitruvius.doctor.script import run_script, stdout_to_stderr
+from vitruvius.core import plugins
+from vitruvius.core.errors import UserError
+from vitruvius.doctor.script import compiled, run_script, stdout_to_stderr
 
 
 def test_a_module_runs_as_under_python_m(
@@ -23,6 +25,17 @@ def test_a_module_runs_as_under_python_m(
     result = run_script("some_package.train", ["--epochs", "3"], module=True)
     assert result.script_exit == 5
     assert capfd.readouterr().out == "__main__ 7 ['--epochs', '3']\n"
+
+
+def test_pipes_devices_and_huge_files_are_no_scripts(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.py")
+    (tmp_path / "huge.py").touch()
+    os.truncate(tmp_path / "huge.py", plugins.LARGEST_SOURCE + 1)
+    for path in (tmp_path / "pipe.py", Path("/dev/zero")):
+        with pytest.raises(UserError, match="regular"):
+            compiled(path)
+    with pytest.raises(UserError, match="at most 16,777,216 bytes are read"):
+        compiled(tmp_path / "huge.py")
 
 
 def test_what_is_printed_by_descriptor_goes_to_stderr(capfd: pytest.CaptureFixture[str]) -> None:

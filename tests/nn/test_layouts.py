@@ -1,5 +1,6 @@
 """Weights travel to other people's names and back without loss; what does not fit is named."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -253,6 +254,9 @@ def test_pickles_and_broken_files_are_refused_unread(tmp_path: Path) -> None:
     (tmp_path / "broken.safetensors").write_bytes(b"\xff" * 100)
     with pytest.raises(UserError, match="not a readable safetensors file"):
         layouts.read(tmp_path / "broken.safetensors")
+    os.mkfifo(tmp_path / "pipe.safetensors")
+    with pytest.raises(UserError, match="not a regular file"):
+        layouts.read(tmp_path / "pipe.safetensors")
 
 
 @pytest.mark.slow

@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 from vitruvius.core.errors import UserError, reason, unknown
 
 PACKAGE = Path(__file__).parent.parent
+LARGEST_SOURCE = 16 * 2**20
+"""Bytes of a user's source file that are read at most."""
 
 
 class Member(NamedTuple):
@@ -85,6 +87,8 @@ def _own(kind: str, name: str) -> Any:
     path = Path(file).resolve()
     if not path.is_file():
         raise UserError(f"{kind} file {path}: no such file")
+    if (size := path.stat().st_size) > LARGEST_SOURCE:
+        raise UserError(f"{kind} file {path}: at most {LARGEST_SOURCE:,} bytes are read, it has {size:,}")
     loaded = _load_file(kind, path, path.stat().st_mtime_ns)
     if not hasattr(loaded, attribute):
         public = [key for key, value in vars(loaded).items() if callable(value) and not key.startswith("_")]

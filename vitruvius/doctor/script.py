@@ -14,7 +14,8 @@ from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
-from vitruvius.core.errors import UserError, reason
+from vitruvius.core import files, plugins
+from vitruvius.core.errors import UserError
 from vitruvius.doctor import children
 from vitruvius.doctor.diagnose import watch
 from vitruvius.doctor.results import Crash, Result
@@ -91,10 +92,7 @@ def _module(name: str) -> Callable[[ModuleType], Any]:
 
 def compiled(path: Path, source: bytes | None = None) -> CodeType:
     """The program of a script; a file that cannot be read or compiled is refused."""
-    try:
-        source = path.read_bytes() if source is None else source
-    except OSError as error:
-        raise UserError(f"{path}: {reason(error)}") from error
+    source = files.read(path, plugins.LARGEST_SOURCE, follow=True) if source is None else source
     try:
         return compile(source, str(path), "exec")
     except (SyntaxError, ValueError) as error:

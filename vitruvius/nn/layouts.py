@@ -8,6 +8,7 @@ Shapes: N tokens, n patches, D width.
 """
 
 import math
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +18,7 @@ from torch import Tensor
 from torch.nn.functional import interpolate
 
 from vitruvius.arch.arch import Arch
+from vitruvius.core import files
 from vitruvius.core.errors import UserError
 from vitruvius.nn.vit import ViT
 
@@ -205,6 +207,7 @@ def read(path: Path) -> dict[str, Tensor]:
         why = "a pickle (.pt, .pth, .bin) can run code"
         raise UserError(f"{path}: weights are read from .safetensors only; {why}")
     try:
+        os.close(files.open_regular(path, follow=True))  # a pipe would be waited for
         return load_file(path)
     except (OSError, SafetensorError, ValueError) as error:
         raise UserError(f"{path}: not a readable safetensors file: {error}") from error
