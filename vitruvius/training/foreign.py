@@ -83,13 +83,14 @@ def _labels(
     y_B: Tensor, theirs: tuple[str, ...], ours: tuple[str, ...], name: str
 ) -> tuple[Tensor, tuple[str, ...]]:
     """Return the labels as indices of the run's classes, matched by name, and notes for the reader."""
-    present = [theirs[label] for label in torch.unique(y_B).tolist()]
-    strange = [label for label in present if label not in ours]
+    places = {label: place for place, label in enumerate(ours)}
+    present = {theirs[label]: None for label in torch.unique(y_B).tolist()}
+    strange = [label for label in present if label not in places]
     if strange:
         known = ", ".join(ours[:5]) + (", ..." if len(ours) > 5 else "")
         more = f" and {len(strange) - 1:,} more" if len(strange) > 1 else ""
         raise UserError(f"{name}: its class {strange[0]}{more} is none of the run, which knows {known}")
-    index_of = torch.tensor([ours.index(label) if label in ours else -1 for label in theirs])
+    index_of = torch.tensor([places.get(label, -1) for label in theirs])
     absent = [label for label in ours if label not in present]
     shown = f"No image is of {', '.join(absent[:5])}{' or others' if len(absent) > 5 else ''}."
     return index_of[y_B], (shown,) if absent else ()

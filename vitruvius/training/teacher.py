@@ -33,14 +33,15 @@ def load(source: str, data: Dataset, where: torch.device, dtype: torch.dtype) ->
     """
     model = predictor.load(find(source))
     arch = model.net.arch
-    if missing := [name for name in data.classes if name not in model.classes]:
+    places = {name: place for place, name in enumerate(model.classes)}
+    if missing := [name for name in data.classes if name not in places]:
         known = ", ".join(model.classes[:5]) + (", ..." if len(model.classes) > 5 else "")
         raise UserError(f"--teacher {source}: it does not know the class {missing[0]}, only {known}")
     if arch.channels != data.shape[0]:
         raise UserError(
             f"--teacher {source}: it takes {arch.channels} channels, the data have {data.shape[0]}"
         )
-    column = torch.tensor([model.classes.index(name) for name in data.classes], device=where)
+    column = torch.tensor([places[name] for name in data.classes], device=where)
     net = model.net.to(where, dtype).requires_grad_(False).eval()
     ours = (value.to(where, dtype) for value in predictor.scale_tensors(data.mean, data.std))
     theirs = (value.to(where, dtype) for value in (model.mean, model.std))
