@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -84,7 +84,10 @@ def test_a_name_is_one_folder(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("option", ["name", "runs", "resume"])
 def test_a_name_that_cannot_be_recorded_is_refused_before_the_work(tmp_path: Path, option: str) -> None:
-    given = {"runs": str(tmp_path), option: f"{tmp_path}/\udcff" if option == "runs" else "\udcff"}
+    given: dict[str, Any] = {
+        "runs": str(tmp_path),
+        option: f"{tmp_path}/\udcff" if option == "runs" else "\udcff",
+    }
     with (
         pytest.raises(UserError, match=f"--{option} .* UTF-8"),
         runs.opened("train", Toy(), Flags(**given)),
