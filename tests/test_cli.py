@@ -202,7 +202,11 @@ def test_unreadable_files_are_named(tmp_path: Path, capsys: pytest.CaptureFixtur
         (PermissionError(13, "Permission denied", "runs"), 2, "runs: permission denied"),
         (OSError(36, "File name too long", "x" * 5000), 2, "file name too long"),
         (OSError(28, "No space left on device", "a"), 1, "a: no space left on device"),
-        (UnicodeEncodeError("utf-8", "\udce9", 0, 1, "surrogates not allowed"), 2, "cannot be written"),
+        (
+            UnicodeEncodeError("utf-8", "x" * 500 + "caf\udce9.png", 503, 504, "surrogates not allowed"),
+            2,
+            "cannot be written: " + "x" * 57 + "caf\\udce9.png (surrogates not allowed)",
+        ),
         (RecursionError(), 2, "nested too deeply"),
         (MemoryError(), 1, "there is not enough memory for this\n"),
         (RuntimeError("Symlink loop from '/data/a'"), 2, "point in a circle: '/data/a'"),

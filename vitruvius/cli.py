@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         return _lost_output(error) if error.filename is None else _fail(*_unusable(error))
     except UnicodeError as error:
-        return _fail(f"a name or a text has characters that cannot be written: {error}", 2)
+        return _fail(f"a name or a text has characters that cannot be written: {_unwritable(error)}", 2)
     except RecursionError:
         return _fail("the input is nested too deeply", 2)
     except MemoryError as error:
@@ -58,6 +58,13 @@ def _unusable(error: OSError) -> tuple[str, int]:
     name = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else str(error.filename)
     brief = name if len(name) <= 200 else f"{name[:100]}...{name[-40:]}"
     return f"{brief}: {reason(error)}", 1 if error.errno in _FAILING_DISK else 2
+
+
+def _unwritable(error: UnicodeError) -> str:
+    """Return the text around the characters that could not be written, such as the name of a file."""
+    if not isinstance(error, UnicodeEncodeError):
+        return str(error)
+    return f"{error.object[max(0, error.start - 60) : error.end + 20]} ({error.reason})"
 
 
 def _lost_output(error: OSError) -> int:

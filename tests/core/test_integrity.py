@@ -1,7 +1,7 @@
 """Damage to a run folder is found by the hashes in its manifest and its checkpoints, and named."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -176,3 +176,26 @@ def test_a_folder_in_place_of_the_manifest_is_refused_as_damage(tmp_path: Path, 
         runs.opened("train", Toy(), Flags(runs=str(tmp_path), resume="a")),
     ):
         pass
+
+
+@pytest.mark.parametrize("error", [NotADirectoryError(20, "Not a directory"), PermissionError(13, "Denied")])
+def test_checkpoints_that_cannot_be_listed_are_not_taken_for_none(
+    tmp_path: Path, folder: Path, error: OSError, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run without checkpoints would begin anew and drop its records."""
+    before = (folder / "records.jsonl").read_bytes()
+    iterdir = Path.iterdir
+
+    def failing(path: Path) -> Iterator[Path]:
+        if path.name == "state":
+            raise error
+        return iterdir(path)
+
+    monkeypatch.setattr(Path, "iterdir", failing)
+    with (
+        pytest.raises(UserError, match=r"a/state: (not a directory|denied)"),
+        runs.opened("train", Toy(), Flags(runs=str(tmp_path), resume="a")),
+    ):
+        pass
+    assert (folder / "records.jsonl").read_bytes() == before
+    assert any("state: " in fault for fault in integrity.check(folder))

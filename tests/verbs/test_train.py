@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -211,6 +212,15 @@ def test_with_no_good_checkpoint_left_the_files_are_named(
         damage(path, "flipped")
     assert train(tmp_path, "--resume", "a") == 2
     assert "no usable checkpoint" in capsys.readouterr().err
+
+
+def test_a_finished_run_that_lost_its_checkpoints_says_that_it_begins_anew(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(tmp_path, *PLAIN, "--epochs", "1", "--name", "a", "--quiet") == 0
+    shutil.rmtree(tmp_path / "train" / "a" / "state")
+    assert train(tmp_path, "--resume", "a", "--epochs", "2") == 0
+    assert "state: holds no checkpoint; the training begins anew" in capsys.readouterr().err
 
 
 def test_a_full_disk_is_one_line_and_the_older_state_stays(

@@ -15,6 +15,7 @@ from starlette.types import Message
 
 from tests.web import visitor
 from tests.web.visitor import HOSTILE, Visitor, identity
+from vitruvius.core.errors import UserError
 from vitruvius.web import security, server
 from vitruvius.web.app import application
 from vitruvius.web.security import Door, Guard
@@ -338,3 +339,8 @@ def _raw(site: Visitor, request: str) -> bytes:
     with socket.create_connection(("127.0.0.1", site.door.port), 30) as connection:
         connection.sendall(request.encode())
         return connection.recv(65536)
+
+
+def test_a_host_that_is_no_text_is_refused() -> None:
+    with pytest.raises(UserError, match="no name of a machine"):
+        server.open_port("\udcff", 0)

@@ -88,10 +88,18 @@ def read_checkpoint(path: Path) -> Checkpoint:
 
 
 def checkpoints(folder: Path) -> list[Path]:
-    """Return the descriptions in a folder of checkpoints, oldest first."""
+    """Return the descriptions in a folder of checkpoints, oldest first; one that cannot be listed is refused.
+
+    Taken for empty, it would let a run begin anew over its own records.
+    """
     if folder.is_symlink():
         raise UserError(f"{folder}: it is a link, and links are not followed here")
-    return sorted(path for path in folder.glob("*.json") if re.fullmatch(r"\d{9}-\d{5}", path.stem))
+    try:
+        return sorted(path for path in folder.iterdir() if re.fullmatch(r"\d{9}-\d{5}\.json", path.name))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise UserError(f"{folder}: {reason(error)}") from error
 
 
 def beside(folder: Path) -> list[Beside]:

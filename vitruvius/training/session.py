@@ -72,6 +72,8 @@ def run_job(
     warnings = [*folder.repairs, *(f"{fault}; the checkpoint before it is used" for fault in restored.faults)]
     if distributed.rank() == 0 and restored.beside and restored.beside.records != folder.kept():
         folder.cut(restored.beside.records.bytes)
+    if not (folder.is_new or restored.beside or job.cursor.step) and folder.path("result.json").exists():
+        warnings.append(f"{folder.path('state')}: holds no checkpoint; the training begins anew")
     epochs = _drop_later_records(folder, job.cursor.records)
     best = restored.best
     if keeps_model and best and distributed.rank() == 0:

@@ -75,6 +75,9 @@ def open_port(host: str, port: int) -> socket.socket:
             listener.bind((host, candidate))
             listener.listen(2048)
             return listener
+        except TypeError as error:  # "encoding of hostname failed": half of a surrogate pair
+            listener.close()
+            raise UserError(f"--host {host}: this is no name of a machine") from error
         except OSError as error:
             listener.close()
             if error.errno != errno.EADDRINUSE:
