@@ -2,15 +2,18 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 
 from vitruvius.core import files
 from vitruvius.core.config import Flags
 from vitruvius.core.errors import UserError
 from vitruvius.core.runs import RunFolder
 from vitruvius.training import distributed, session
+from vitruvius.training.checkpoint import Restored
 from vitruvius.training.results import Epoch, Timing
 from vitruvius.verbs.train import Config
 
@@ -32,6 +35,21 @@ def folder(tmp_path: Path) -> RunFolder:
 def test_records_after_the_checkpoint_are_dropped(folder: RunFolder) -> None:
     assert session._drop_later_records(folder, 2) == [epoch(1), epoch(2)]
     assert [line["epoch"] for line in folder.records()] == [1, 2]
+
+
+@pytest.mark.parametrize(("rank", "told"), [(0, [1]), (1, [])])
+def test_of_several_processes_the_first_tells_and_keeps_the_epochs(
+    tmp_path: Path, rank: int, told: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job: Any = SimpleNamespace(cursor=SimpleNamespace(records=0, step=0), is_finished=True)
+    job.model = SimpleNamespace(load_state_dict=lambda weights: None)
+    monkeypatch.setattr(distributed, "rank", lambda: rank)
+    monkeypatch.setattr(session.checkpoint, "read", lambda *_: Restored({"w": torch.zeros(1)}, None, []))
+    monkeypatch.setattr(session.loop, "run", lambda job: iter([epoch(1)]))
+    folder = RunFolder(tmp_path, is_new=True)
+    found = list(session.run_job(folder, job, {}, False, keeps_model=False))
+    assert [record.epoch for record in found if isinstance(record, Epoch)] == told
+    assert [line["epoch"] for line in folder.records()] == told
 
 
 def test_the_log_has_a_row_per_epoch_with_its_timing() -> None:

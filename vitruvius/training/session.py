@@ -17,7 +17,7 @@ from vitruvius.core import files, integrity, runs
 from vitruvius.core.config import Flags, RunConfig
 from vitruvius.core.errors import Interrupted, UserError, VitruviusError
 from vitruvius.core.integrity import MODEL, Beside
-from vitruvius.core.records import Note, Record
+from vitruvius.core.records import Note, Progress, Record
 from vitruvius.core.runs import RunFolder
 from vitruvius.training import checkpoint, distributed, loop, results
 from vitruvius.training.loop import Job
@@ -83,7 +83,9 @@ def run_job(
         yield Note(text=warning, warning=True)
     yield from _rising_rate(job, epochs)
     for record in loop.run(job):
-        if isinstance(record, Epoch) and distributed.rank() == 0:
+        if isinstance(record, Epoch | Progress) and distributed.rank() > 0:
+            continue  # the first process tells
+        if isinstance(record, Epoch):
             folder.keep(record)
             epochs.append(record)
             folder.write("log.csv", files.csv_text([epoch.row() for epoch in epochs]))
