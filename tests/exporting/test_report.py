@@ -18,8 +18,16 @@ from vitruvius.nn.vit import ViT
 HOSTILE = (
     "<script>alert(1)</script> <img src=x onerror=alert(1)> [l](javascript:x) \x1b[31m\n# heading\n```\n"
 )
-FOUND = Verification.model_construct(
-    images=10, split="test", accuracy_after=1.0, accuracy_before=1.0, largest_difference=0.0
+FOUND = Verification(
+    images=10,
+    split="test",
+    largest_difference=0.0,
+    accuracy_before=1.0,
+    accuracy_after=1.0,
+    milliseconds_torch=1.0,
+    milliseconds_exported=1.0,
+    batch=1,
+    threads=1,
 )
 
 

@@ -12,7 +12,7 @@ from vitruvius.core import files
 from vitruvius.core.config import Flags
 from vitruvius.core.errors import UserError
 from vitruvius.core.runs import RunFolder
-from vitruvius.training import distributed, session
+from vitruvius.training import checkpoint, distributed, loop, session
 from vitruvius.training.checkpoint import Restored
 from vitruvius.training.results import Epoch, Timing
 from vitruvius.verbs.train import Config
@@ -44,8 +44,8 @@ def test_of_several_processes_the_first_tells_and_keeps_the_epochs(
     job: Any = SimpleNamespace(cursor=SimpleNamespace(records=0, step=0), is_finished=True)
     job.model = SimpleNamespace(load_state_dict=lambda weights: None)
     monkeypatch.setattr(distributed, "rank", lambda: rank)
-    monkeypatch.setattr(session.checkpoint, "read", lambda *_: Restored({"w": torch.zeros(1)}, None, []))
-    monkeypatch.setattr(session.loop, "run", lambda job: iter([epoch(1)]))
+    monkeypatch.setattr(checkpoint, "read", lambda *_: Restored({"w": torch.zeros(1)}, None, []))
+    monkeypatch.setattr(loop, "run", lambda job: iter([epoch(1)]))
     folder = RunFolder(tmp_path, is_new=True)
     found = list(session.run_job(folder, job, {}, False, keeps_model=False))
     assert [record.epoch for record in found if isinstance(record, Epoch)] == told
