@@ -43,6 +43,16 @@ def test_runs_are_listed_newest_first_with_their_best_value(tmp_path: Path, caps
     assert "not an object but list" in broken["state"]
 
 
+def test_a_training_that_a_time_limit_has_stopped_is_unfinished(tmp_path: Path) -> None:
+    for name, finished in (("stopped", False), ("ended", True)):
+        folder = tmp_path / "train" / name
+        folder.mkdir(parents=True)
+        files.write_json(folder / "config.json", {"data": "mnist"})
+        files.write_json(folder / "result.json", {"finished": finished})
+    states = {run.name: run.state for run in map(run_list.read, (tmp_path / "train").iterdir()) if run}
+    assert states == {"stopped": "unfinished", "ended": "finished"}
+
+
 def test_no_runs_are_said_to_be_none(tmp_path: Path, capsys: Any) -> None:
     assert main(["list", "runs", "--runs", str(tmp_path / "nothing")]) == 0
     assert "there are none" in capsys.readouterr().out

@@ -129,9 +129,14 @@ def read(folder: Path) -> Run | None:
         best=value,
         measure=measure,
         seconds=_seconds(result or {}),
-        state=_held(folder) or ("unfinished" if result is None else "finished"),
+        state=_held(folder) or ("finished" if _is_finished(result) else "unfinished"),
         bytes=size,
     )
+
+
+def _is_finished(result: dict[str, Any] | None) -> bool:
+    """Return whether a run has come to its end; a training that a time limit has stopped has a result too."""
+    return result is not None and result.get("finished") is not False
 
 
 def _seconds(result: dict[str, Any]) -> float | None:
