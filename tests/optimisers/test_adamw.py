@@ -58,3 +58,14 @@ def test_a_loss_scaler_leaves_a_step_out_whose_gradients_overflowed() -> None:
             scaler.step(optimiser)
             scaler.update()
     assert all(torch.equal(p, q) for p, q in zip(mine, theirs, strict=True))
+
+
+def test_the_hooks_of_a_step_run_once() -> None:
+    mine, ours, *_ = pair()  # torch's own AdamW has been built too, from where on its step has hooks
+    seen: list[int] = []
+    ours.register_step_post_hook(lambda *_: seen.append(len(seen)))
+    for _ in range(3):
+        for p in mine:
+            p.grad = torch.ones_like(p)
+        ours.step()
+    assert seen == [0, 1, 2]

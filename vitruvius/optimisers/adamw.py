@@ -49,7 +49,7 @@ class AdamW(torch.optim.AdamW):
         is_plain = closure is None and getattr(self, "found_inf", None) is None  # a loss scaler's, if any
         is_whole = is_plain and not any(g is None or g.is_sparse for part in gradients for g in part)
         if not is_whole or self._lists is None:
-            loss = super().step(closure)
+            loss = _without_hooks(torch.optim.AdamW.step)(self, closure)
             self._lists = self._kept() if is_whole else None
             return loss
         counts, lists = self._lists
@@ -95,3 +95,8 @@ class AdamW(torch.optim.AdamW):
             )
             for group, part in zip(self.param_groups, states, strict=True)
         ]
+
+
+def _without_hooks(step: Any) -> Any:
+    """Return the step of a class of torch as it was written: the hooks of this step run already."""
+    return step.__wrapped__ if getattr(step, "hooked", False) else step
