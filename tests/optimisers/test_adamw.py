@@ -69,3 +69,17 @@ def test_the_hooks_of_a_step_run_once() -> None:
             p.grad = torch.ones_like(p)
         ours.step()
     assert seen == [0, 1, 2]
+
+
+def test_parameters_that_are_added_later_learn_as_with_torch() -> None:
+    mine, ours, theirs, torchs = pair()
+    for parameters, optimiser in ((mine, ours), (theirs, torchs)):
+        for step in range(6):
+            if step == 3:
+                parameters.append(nn.Parameter(torch.ones(4)))
+                optimiser.add_param_group({"params": parameters[-1:]})
+            for p in parameters:
+                p.grad = torch.full_like(p, 0.1 * (step + 1))
+            optimiser.step()
+    assert len(mine) == 5
+    assert all(torch.equal(p, q) for p, q in zip(mine, theirs, strict=True))

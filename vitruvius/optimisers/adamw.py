@@ -78,6 +78,11 @@ class AdamW(torch.optim.AdamW):
         self._lists = None
         super().load_state_dict(state_dict)
 
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add parameters, which the lists do not hold yet."""
+        self._lists = None
+        super().add_param_group(param_group)
+
     def _kept(self) -> tuple[Tensor, list[Lists]]:
         """Make the counts elements of one vector, and list the tensors of each group."""
         states = [[self.state[p] for p in group["params"]] for group in self.param_groups]
