@@ -1,13 +1,28 @@
 """The watcher: events have the facts of the moment, also in loops that nest passes and steps."""
 
+from collections.abc import Callable
 from typing import Any
 
+import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.utils.data import DataLoader, TensorDataset
 
-from vitruvius.checks import Backward, Forward, OptimiserBuilt, Step, Trace
+from vitruvius.checks import (
+    Backward,
+    Clip,
+    Criterion,
+    Forward,
+    NanSource,
+    NonFinite,
+    OptimiserBuilt,
+    Step,
+    Trace,
+)
+from vitruvius.doctor import watcher as watching
 from vitruvius.doctor.hooks import installed
-from vitruvius.doctor.watcher import Watcher
+from vitruvius.doctor.watcher import PERIOD, WHOLE, WINDOW, Watcher
 
 
 def watched(train: Any) -> Trace:
@@ -64,3 +79,174 @@ def test_a_key_names_the_same_parameter_in_all_events() -> None:
     assert built.parameters == step.parameters
     assert [trace.parameters[key].name for key in built.parameters] == ["weight", "bias"]
     assert [graph.leaves for _, graph in trace.graphs()] == [set(built.parameters)]
+
+
+STEPS = 2 * PERIOD + WHOLE
+IN_WINDOWS = [step for step in range(WHOLE, STEPS) if (step + 1) % PERIOD < WINDOW]
+
+
+def train_long(
+    loss: Callable[[int, Tensor], Tensor] = lambda step, x: x.square().mean(), late: Any = None
+) -> None:
+    net = nn.Linear(3, 1)
+    optimiser = torch.optim.SGD(net.parameters(), lr=0.01)
+    for step in range(STEPS):
+        optimiser.zero_grad()
+        loss(step, net(torch.randn(4, 3))).backward()
+        nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        optimiser.step()
+        if late is not None:
+            late(step, net)
+
+
+def test_after_the_first_steps_some_in_a_row_are_watched_and_each_is_seen_whole() -> None:
+    trace = watched(train_long)
+    steps = trace.of(Step)
+    assert [event.step for event in steps] == [*range(WHOLE), *IN_WINDOWS]
+    assert (trace.steps, trace.watched) == (STEPS, len(steps))
+    for kind in (Forward, Backward, Clip):
+        assert [event.step for event in trace.of(kind)] == [event.step for event in steps]
+    assert all(len(event.waiting) == 1 and not event.stale and not event.repeated for event in steps)
+    assert not any(event.useless for event in trace.of(Clip))
+    assert [event.step for event in steps if event.update_ratios][-2:] == [2 * PERIOD, 3 * PERIOD]
+    assert [event.step for event in trace.unbroken().of(Step)] == list(range(WHOLE))
+
+
+def test_a_step_is_left_out_if_only_its_end_was_watched() -> None:
+    """Two networks learn by one backward pass: windows open after the first one's step."""
+
+    def train() -> None:
+        nets = nn.Linear(3, 1), nn.Linear(3, 1)
+        optimisers = [torch.optim.SGD(net.parameters(), lr=0.01) for net in nets]
+        for _ in range(STEPS):
+            for optimiser in optimisers:
+                optimiser.zero_grad()
+            x = torch.randn(4, 3)
+            (nets[0](x) + nets[1](x)).square().mean().backward()
+            for optimiser in optimisers:
+                optimiser.step()
+
+    steps = watched(train).of(Step)
+    assert len(steps) < STEPS
+    assert {len(event.waiting) for event in steps} == {1}
+    assert not any(event.repeated or event.stale for event in steps)
+
+
+def test_updates_by_hand_are_watched_in_windows_too() -> None:
+    def train() -> None:
+        net = nn.Linear(3, 1)
+        for _ in range(STEPS):
+            net(torch.randn(4, 3)).square().mean().backward()
+            for parameter in net.parameters():
+                assert parameter.grad is not None
+                parameter.data -= 0.01 * parameter.grad
+                parameter.grad = None
+
+    trace = watched(train)
+    assert len(trace.of(Backward)) == len(trace.of(Forward)) == WHOLE + 2 * WINDOW
+
+
+@pytest.mark.parametrize("backward", [False, True], ids=["in the loss", "in the gradient"])
+def test_nan_between_two_windows_is_blamed_on_the_operation_that_makes_it(backward: bool) -> None:
+    late = WHOLE + 20
+    assert late not in IN_WINDOWS
+
+    def loss(step: int, x: Tensor) -> Tensor:
+        if step < late:
+            return x.square().mean()
+        return (x * 0).sqrt().sum() if backward else (x.square().mean() * 0).log().mean() * 0
+
+    trace = watched(lambda: train_long(loss))
+    (source,) = trace.of(NanSource)
+    assert (source.step, source.operation, source.backward) == (late, "sqrt" if backward else "log", backward)
+    assert [event.step for event in trace.of(NonFinite)] == [late + 1 if backward else late]
+
+
+def test_evaluations_between_two_windows_are_looked_at_if_they_are_rare() -> None:
+    def evaluates(every: int) -> Trace:
+        def evaluate(step: int, net: nn.Module) -> None:
+            if step % every == every - 1:
+                with torch.no_grad():
+                    F.mse_loss(net(torch.randn(9, 3)), torch.zeros(9, 1))
+
+        return watched(lambda: train_long(late=evaluate))
+
+    rare, each = evaluates(50), evaluates(1)
+    for kind in (Forward, Criterion):
+        assert [event.step for event in rare.of(kind) if not event.grad] == [*range(50, STEPS + 1, 50)]
+    unwatched = [event.step for event in each.of(Forward) if not event.grad and event.step > WHOLE]
+    assert len(unwatched) <= 2 * WINDOW + 1
+
+
+def test_an_evaluation_between_two_windows_is_looked_at_up_to_a_number_of_passes() -> None:
+    def evaluate(step: int, net: nn.Module) -> None:
+        if step == WHOLE + 30:
+            with torch.no_grad():
+                for _ in range(2 * watching.MOST_PASSES):
+                    net(torch.randn(9, 3))
+
+    found = [event for event in watched(lambda: train_long(late=evaluate)).of(Forward) if not event.grad]
+    assert len(found) == watching.MOST_PASSES
+
+
+def test_a_training_that_begins_later_is_watched_from_its_beginning() -> None:
+    def twice() -> None:
+        train_long()
+        train_long()
+
+    steps = {event.step for event in watched(twice).of(Step)}
+    assert set(range(STEPS, STEPS + WHOLE)) <= steps
+
+
+def test_a_long_first_epoch_is_watched_whole_and_the_beginning_of_the_second() -> None:
+    batches = WHOLE + 50
+
+    def train() -> None:
+        net = nn.Linear(3, 1)
+        optimiser = torch.optim.SGD(net.parameters(), lr=0.01)
+        loader = DataLoader(TensorDataset(torch.randn(4 * batches, 3)), batch_size=4)
+        for _ in range(2):
+            for (x,) in loader:
+                optimiser.zero_grad()
+                net(x).square().mean().backward()
+                optimiser.step()
+
+    gap = watched(train).unbroken().of(Step)[-1].step
+    assert batches < gap < batches + 20
+
+
+@pytest.mark.parametrize("fresh", [False, True], ids=["all rows seen", "new rows in every batch"])
+def test_trained_rows_are_told_later_only_if_all_of_them_were_seen(fresh: bool) -> None:
+    rows = torch.randn(64, 8)
+
+    def train() -> None:
+        net = nn.Linear(8, 1)
+        optimiser = torch.optim.SGD(net.parameters(), lr=0.01)
+        for step in range(STEPS):
+            x = torch.randn(16, 8) if fresh and step > 4 else rows[torch.randperm(64)[:16]]
+            optimiser.zero_grad()
+            net(x).square().mean().backward()
+            optimiser.step()
+        with torch.no_grad():
+            net(rows)
+
+    *_, last = watched(train).of(Forward)
+    assert (last.rows, last.trained_rows) == (64, 0 if fresh else 64)
+
+
+def test_watching_in_windows_changes_no_bit() -> None:
+    def weights() -> list[Tensor]:
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.2), nn.ReLU(), nn.Linear(4, 1))
+        optimiser = torch.optim.Adam(net.parameters(), lr=0.01)
+        for _ in range(STEPS):
+            optimiser.zero_grad()
+            net(torch.randn(4, 3)).square().mean().backward()
+            optimiser.step()
+        return list(net.parameters())
+
+    with torch.random.fork_rng(devices=[]):
+        alone = weights()
+        with installed(Watcher()):
+            seen = weights()
+    assert all(torch.equal(a, b) for a, b in zip(alone, seen, strict=True))

@@ -1,6 +1,6 @@
 """The trace of a training: its events in order, its parameters, and one example batch for each network."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from vitruvius.checks._event import Event, UnknownFact
@@ -86,6 +86,9 @@ class Trace:
     ended: bool = True  # the training ended by itself, not because enough steps were watched
     relabelled: tuple[int, int] = (0, 0)  # rows seen again with another label, and rows seen again
     steps: int = 0
+    made: dict[int, int] = field(default_factory=dict)  # steps of each optimiser, watched or not
+    watched: int = 0  # how many of the steps were watched: all of the first ones, then some in a row
+    gap: int = 0  # events before the first step that was not watched, 0 if all were
     unknown: dict[str, str] = field(default_factory=dict)
     """Why facts (`Forward.batch`), all events of a kind (`Forward`) or a field of the trace are unknown."""
 
@@ -105,6 +108,10 @@ class Trace:
         if lost:
             raise UnknownFact(lost[0])
         return [event for event in self.events if isinstance(event, kinds)]
+
+    def unbroken(self) -> "Trace":
+        """The same with the events of the first steps only, which were all watched."""
+        return replace(self, events=self.events[: self.gap]) if self.gap else self
 
     def forwards(self) -> list[Forward]:
         """The forward passes with gradients."""

@@ -27,11 +27,12 @@ def clip_too_small(trace: Trace) -> Findings:
         named = {key for event in clips for key in event.optimisers}
         steps = [event for event in trace.of(Step) if event.optimiser in named]
         moved = [median(event.update_ratios) for event in steps if event.update_ratios]
-        if len(cuts) < 3 or len(moved) < 3 or len(steps) < FEWEST or not first:
+        made = sum(trace.made.get(key, 0) for key in named)
+        if len(cuts) < 3 or len(moved) < 3 or made < FEWEST or not first:
             continue
         fell = median(first) - median(last) > LEAST * abs(median(first))
-        still = median(moved) < SHORTEST and median(moved) * len(steps) < REACH
-        nothing = median(moved) * len(steps) < NOTHING  # then a loss falls by chance only
+        still = median(moved) < SHORTEST and median(moved) * made < REACH
+        nothing = median(moved) * made < NOTHING  # then a loss falls by chance only
         if (not fell or nothing) and still and sorted(cuts)[len(cuts) // 5] > TIMES:
             yield Finding(
                 where=line,

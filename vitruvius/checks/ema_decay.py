@@ -1,6 +1,6 @@
 """The decay of a moving average of weights is swapped, or so slow that it is still the beginning."""
 
-from vitruvius.checks import Finding, Findings, Forward, OptimiserEvent, Step, Trace, Twin
+from vitruvius.checks import Finding, Findings, Forward, OptimiserEvent, Trace, Twin
 
 SICK = """
 import copy, torch
@@ -29,7 +29,7 @@ def ema_decay(trace: Trace) -> Findings:
             continue
         if twin.follows < 0.9 * twin.observed:  # not after every step
             continue
-        steps = sum(event.optimiser == twin.optimiser for event in trace.of(Step))
+        steps = trace.made.get(twin.optimiser, 0)
         left = (1 - twin.fraction) ** steps if twin.fraction < 1 else 0.0
         runs = [event for event in trace.of(Forward) if event.network == twin.network]
         evaluated = bool(runs) and not any(event.step < steps - 1 and event.step % 2 for event in runs)

@@ -11,16 +11,16 @@ FEWEST, SHARE = 10, 0.9
 
 def item_every_step(trace: Trace) -> Findings:
     """item() or tolist() in nearly all steps, at the line with most readings."""
-    found = [event for event in trace.of(NumbersRead) if event.steps >= SHARE * trace.steps]
-    if found and trace.steps >= FEWEST:
+    found = [event for event in trace.of(NumbersRead) if event.steps >= SHARE * trace.watched]
+    if found and trace.watched >= FEWEST:
         most = max(found, key=lambda event: event.count)
-        cost = 1000 * sum(event.seconds for event in found) / trace.steps
+        cost = 1000 * sum(event.seconds for event in found) / trace.watched
         yield Finding(
             where=most.where,
             also=tuple(event.where for event in found),
             severity="info",
             confidence="exact",
-            evidence=f"{sum(event.count for event in found) / trace.steps:.1f} readings per step at "
+            evidence=f"{sum(event.count for event in found) / trace.watched:.1f} readings per step at "
             f"{len(found)} "
             f"lines took {cost:.3f} ms of each step on {most.device}",
             why="a GPU must finish everything that is queued before the number is there",

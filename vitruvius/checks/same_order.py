@@ -23,6 +23,7 @@ def same_order(trace: Trace) -> Findings:
 
     A network that is also given its last state needs the order; it is left alone.
     """
+    trace = trace.unbroken()
     trained = {event.batch for event in trace.of(Backward)}
     shown: dict[tuple[str, int], list[int]] = {}
     for event in trace.forwards():

@@ -7,7 +7,6 @@ from vitruvius.checks import (
     SchedulerStep,
     Step,
     Trace,
-    Waiting,
     training,
 )
 
@@ -21,18 +20,19 @@ def schedule_length(trace: Trace) -> Findings:
     """Schedules that end far too early or too late for the optimiser's steps, and warm-ups without an end."""
     for built in dict.fromkeys((event.optimiser, event.built) for event in trace.of(SchedulerStep)):
         moves = [event for event in trace.of(SchedulerStep) if (event.optimiser, event.built) == built]
-        steps = [event for event in trace.of(Step) if event.optimiser == built[0]]
+        steps = trace.made.get(built[0], 0)
         if moves[-1].failed:
             yield _finding(moves, moves[-1].where, _refused(moves, steps))
             continue
-        if len(steps) < FEWEST:
+        if steps < FEWEST:
             continue
         if moves[0].name in ("SequentialLR", "ChainedScheduler"):
             reason = _endless(moves, steps) if trace.ended else ""
             if reason:
                 yield _finding(moves, moves[0].built or moves[0].where, reason)
             continue
-        reason = _too_long(moves, steps) if trace.ended else ""
+        watched = [event for event in trace.of(Step) if event.optimiser == built[0]]
+        reason = _too_long(moves, steps, watched) if trace.ended else ""
         line = moves[0].where
         if not reason:
             reason = _too_short(moves, steps, _epochs(trace))
@@ -54,20 +54,20 @@ def _finding(moves: list[SchedulerStep], where: str, evidence: str) -> Finding:
     )
 
 
-def _refused(moves: list[SchedulerStep], steps: list[Step]) -> str:
+def _refused(moves: list[SchedulerStep], steps: int) -> str:
     return (
         f"{moves[0].name} is made for {moves[0].length} steps and has refused the next one, after "
-        f"{len(steps)} optimiser steps"
+        f"{steps} optimiser steps"
     )
 
 
-def _too_long(moves: list[SchedulerStep], steps: list[Step]) -> str:
+def _too_long(moves: list[SchedulerStep], steps: int, watched: list[Step]) -> str:
     """A schedule made for the optimiser's steps, or for its backward passes, that is stepped more rarely."""
     length, made = moves[0].length, len(moves)
-    waiting: list[Waiting] = [item for event in steps for item in event.waiting]
+    backward = round(steps * sum(len(event.waiting) for event in watched) / max(1, len(watched)))
     if length is None or made > 0.6 * length:
         return ""
-    for count, unit in ((len(steps), "optimiser steps"), (len(waiting), "backward passes")):
+    for count, unit in ((steps, "optimiser steps"), (backward, "backward passes")):
         if 0.9 * length <= count <= 1.2 * length and count > 1.5 * made:
             return (
                 f"{moves[0].name} is made for {length} steps, as many as there were {unit} ({count}), but "
@@ -82,12 +82,12 @@ def _epochs(trace: Trace) -> int:
     return max((event.epochs for event in loaders), default=0)
 
 
-def _too_short(moves: list[SchedulerStep], steps: list[Step], epochs: int) -> str:
+def _too_short(moves: list[SchedulerStep], steps: int, epochs: int) -> str:
     """A cosine whose half period is over several times, because it counts epochs and steps are batches."""
     length, made = moves[0].length, len(moves)
-    if moves[0].name != "CosineAnnealingLR" or not length or made < 0.9 * len(steps) or length < 2:
+    if moves[0].name != "CosineAnnealingLR" or not length or made < 0.9 * steps or length < 2:
         return ""
-    epoch = len(steps) / epochs if epochs else 0  # steps of an epoch: a cosine of that length is meant
+    epoch = steps / epochs if epochs else 0  # steps of an epoch: a cosine of that length is meant
     if made < 3 * length or (epochs != length and abs(length - epoch) <= 0.02 * epoch):
         return ""
     rising = sum(after.lr > before.lr for before, after in zip(moves, moves[1:], strict=False))
@@ -97,7 +97,7 @@ def _too_short(moves: list[SchedulerStep], steps: list[Step], epochs: int) -> st
     )
 
 
-def _endless(moves: list[SchedulerStep], steps: list[Step]) -> str:
+def _endless(moves: list[SchedulerStep], steps: int) -> str:
     """A rate that rises to the end and stays below half of the optimiser's own."""
     rates = [event.lr for event in moves]
     rises = all(after > before for before, after in zip(rates, rates[1:], strict=False))
@@ -105,7 +105,6 @@ def _endless(moves: list[SchedulerStep], steps: list[Step]) -> str:
         return ""
     return (
         f"the rate rose in all {len(rates)} steps of {moves[0].name} and ended at {rates[-1]:.3g}, "
-        f"{rates[-1] / moves[-1].initial:.1%} of {moves[-1].initial:g}, after {len(steps)} optimiser steps: "
-        f"the "
+        f"{rates[-1] / moves[-1].initial:.1%} of {moves[-1].initial:g}, after {steps} optimiser steps: the "
         "warm-up never ends"
     )

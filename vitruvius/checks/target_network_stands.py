@@ -34,7 +34,7 @@ def target_network_stands(trace: Trace) -> Findings:
         if not twin.stands or trace.steps < FEWEST or set(twin.parameters) & optimised:
             continue
         runs = [event for event in trace.of(Forward) if event.network == twin.network]
-        often = len({event.step for event in runs}) > trace.steps // 2
+        often = len({event.step for event in runs}) > trace.watched // 2
         updated = bool(twin.where)
         if not updated and not (often and _sees_other_inputs(trace, runs)) and not _is_average(twin, runs):
             continue

@@ -46,7 +46,8 @@ def train_mode_in_eval(trace: Trace) -> Findings:
 
 def _feeds_training(trace: Trace, here: list[Forward], words: bool = True) -> bool:
     """Whether such passes are part of the training step, as the fakes of a GAN or pseudo-labels are."""
-    line, steps = here[0].where, [event.step for event in here]
+    line, first = here[0].where, trace.unbroken().events
+    steps = [event.step for event in here if not first or event.step <= first[-1].step]
     each_step = all(later - earlier == 1 for earlier, later in pairwise(steps))
     in_step = (
         each_step and not (words and speaks_of_test(here[0])) and len({event.batch for event in here}) > 1
@@ -88,5 +89,5 @@ def _is_each_step(trace: Trace, event: Forward) -> bool:
     here = [other for other in trace.forwards() if other.where == event.where]
     optimisers = len({step.optimiser for step in trace.of(Step)})
     steps = len({other.step for other in here})
-    often = steps == len(here) and steps * max(optimisers, 1) >= 0.5 * trace.steps
+    often = steps == len(here) and steps * max(optimisers, 1) >= 0.5 * trace.watched
     return often and len({other.batch for other in here}) > 1

@@ -91,7 +91,7 @@ def _rows(trace: Trace) -> Findings:
         passes = [event for event in held if event.where == line]
         times = sorted({event.step for event in passes})
         once = len(times) == 1 and times[0] >= trace.steps
-        if (len(times) < 2 and not once) or len(times) > max(1, trace.steps // 2):  # in every step
+        if (len(times) < 2 and not once) or len(times) > max(1, trace.watched // 2):  # in every step
             continue
         last, earlier = (
             [_share(group) for group in _groups(passes, time)] for time in (times[-1], times[-2:][0])

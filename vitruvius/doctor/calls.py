@@ -424,5 +424,7 @@ def note_prediction(watcher: Watcher, input: Any, dim: Any = None, *args: Any, *
         watcher.note(Prediction(**watcher.now(), axis=axis, **facts))
 
 
+SEEN = (_in_place, _may_write, _largest)
+"""Replacements that do nothing in passes that are not looked at."""
 SAMPLED = (_compared, _carried, _sum, _stacked, _filled, _chosen, _multihead, _reshaped)
 """Replacements that do nothing between two samples."""

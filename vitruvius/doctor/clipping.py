@@ -60,7 +60,8 @@ def _largest(watcher: Watcher, parameters: Any) -> Any:
 def _note_clip(watcher: Watcher, name: str, parameters: Any, limit: Any, norm: Any) -> None:
     ids = set(map(id, [parameters] if isinstance(parameters, Tensor) else parameters))
     with watcher.looking():
-        states = [state for state in watcher.states.values() if ids & set(map(id, state.sampled()))]
+        whole = [state for state in watcher.states.values() if not state.is_partial]
+        states = [state for state in whole if ids & set(map(id, state.sampled()))]
         if not states:
             return
         norm = float(norm) if isinstance(norm, Tensor) and watcher.sampling else None
@@ -118,6 +119,10 @@ def _scaler_step(watcher: Watcher, original: Any, self: Any, *args: Any, **kwarg
         raise
     finally:
         watcher.scaling.stepping = 0.0
+
+
+WATCHED = (_clip, _scale, _unscale, _scaler_step)
+"""Replacements that do nothing in steps that are not watched."""
 
 
 def _note_failure(watcher: Watcher, error: Exception) -> None:

@@ -46,6 +46,7 @@ from vitruvius.doctor import calls, clipping, failures, loader_hooks, user_code
 from vitruvius.doctor.graphs_kept import nodes_below
 from vitruvius.doctor.passes import MODAL
 from vitruvius.doctor.rewiring import as_torchs_own, rewired
+from vitruvius.doctor.switching import Switch, swap
 from vitruvius.doctor.telling import tell as _tell
 from vitruvius.doctor.watcher import Watcher
 
@@ -64,21 +65,23 @@ DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout")
 def installed(watcher: Watcher) -> Iterator[None]:
     """Report what torch does inside the block to the watcher; afterwards torch is as it was."""
     with ExitStack() as stack:
-        for handle in _hooks(watcher):
+        for handle in _step_hooks(watcher):
             stack.callback(handle.remove)
-            # Removing the handle leaves this entry behind, and torch would believe that a hook exists.
-            stack.callback(modules._global_forward_hooks_with_kwargs.pop, handle.id, None)
         swaps = [
-            (owner, name, getattr(owner, name), _replaced(owner, name, replacement, watcher))
+            swap(owner, name, _replaced(owner, name, replacement, watcher))
             for owner, name, replacement in _replacements()
         ]
-        for owner, name, original, call in swaps:
-            inherited = isinstance(owner, type) and name not in vars(owner)
-            setattr(owner, name, call)
-            stack.callback(*(delattr, owner, name) if inherited else (setattr, owner, name, original))
+        for each in swaps:
+            each.put()
+            stack.callback(each.take)
+        methods = [each for each in swaps if each.owner is torch.Tensor and each.call.needs]
+        switch = Switch(functools.partial(_pass_hooks, watcher), methods)
+        stack.callback(switch.remove)
+        watcher.switch = switch.set
+        watcher.switch(watcher.watching, watcher.watching)
         for name in CRITERIA:
             stack.enter_context(rewired(getattr(functional, name), _criterion, watcher))
-        functions = [(original, call) for owner, _, original, call in swaps if isinstance(owner, ModuleType)]
+        functions = [(each.original, each.call) for each in swaps if isinstance(each.owner, ModuleType)]
         _exchange_imported(dict(functions))
         stack.callback(_exchange_imported, {call: original for original, call in functions})
         _ACTIVE.append(watcher)
@@ -118,34 +121,37 @@ def _replaced(owner: Any, name: str, replacement: Any, watcher: Watcher) -> Any:
         finally:
             setattr(owner, name, call)
 
-    only_sampled = replacement in calls.SAMPLED
+    needs = "sampling" if replacement in calls.SAMPLED else WANTED.get(replacement, "")
 
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
-        # The compiled program holds torch's own function.
-        if watcher.quiet or is_compiling() or watcher.busy or (only_sampled and not watcher.sampling):
+        # First: the compiled program holds torch's own function, whatever is watched while it is compiled.
+        if is_compiling() or watcher.quiet or watcher.busy or (needs and not getattr(watcher, needs)):
             return original(*args, **kwargs)
         own = in_place if has_torch_function(args) else original
         return replacement(watcher, own, *args, **kwargs)
 
     # torch's own function, also where one watcher is installed inside another
     call.original = getattr(original, "original", original)  # type: ignore[attr-defined]
+    call.needs = needs  # type: ignore[attr-defined]
     return call
 
 
-def _hooks(watcher: Watcher) -> list[Any]:
+def _pass_hooks(watcher: Watcher) -> list[Any]:
     stack = watcher.stack
 
     def enters(module: nn.Module, args: Any) -> None:
         watcher.quiet = False  # a step that has failed leaves it
-        if stack and not watcher.busy:  # inside another one, which was told
+        inside = stack and not watcher.busy  # another one, which was told
+        if inside or not (watcher.watching or watcher.busy or watcher.sees(module)):
             stack.append(module)
         else:
             _tell(watcher, (Forward,), watcher.enters, module)
 
     def leaves(module: nn.Module, args: Any, *rest: Any) -> None:
-        inner = len(stack) > 1 and stack[-1] is module and len(rest) == 2
-        if inner and not watcher.sampling and not watcher.busy and not isinstance(module, MODAL):
+        is_last = bool(stack) and stack[-1] is module and len(rest) == 2 and not watcher.busy
+        inner = is_last and len(stack) > 1 and not watcher.sampling and not isinstance(module, MODAL)
+        if inner or (is_last and not watcher.seeing):
             stack.pop()
         elif len(rest) < 2:  # the forward pass has raised an error: torch then gives no keyword arguments
             _tell(watcher, (BatchNormFailed,), failures.batch_norm_failed, watcher, module, args)
@@ -156,21 +162,28 @@ def _hooks(watcher: Watcher) -> list[Any]:
                 given = (args, rest[0])
                 _tell(watcher, (GraphsKept, StateCarried), watcher.network_returned, module, given, rest[1])
 
+    return [
+        modules.register_module_forward_pre_hook(enters),
+        modules.register_module_forward_hook(leaves, with_kwargs=True, always_call=True),
+    ]
+
+
+def _step_hooks(watcher: Watcher) -> list[Any]:
     def before(optimiser: Optimizer, args: Any, kwargs: Any) -> None:
         given = args[1:] if args and args[0] is optimiser else args
         closure = kwargs.get("closure") or next(iter(given), None)
-        _tell(watcher, (Step,), watcher.before_step, optimiser, closure is not None)
+        if watcher.watching or optimiser not in watcher.states:
+            _tell(watcher, (Step,), watcher.before_step, optimiser, closure is not None)
         watcher.quiet = closure is None and type(optimiser).__module__.startswith("torch.")
 
     def after(optimiser: Optimizer, args: Any, kwargs: Any) -> None:
         watcher.quiet = False
-        _tell(watcher, (Step,), watcher.after_step, optimiser)
+        if watcher.stepping:
+            _tell(watcher, (Step,), watcher.after_step, optimiser)
         if not watcher.busy:  # else silenced in a child process, which has a watcher of its own
-            watcher.count_step()
+            watcher.count_step(optimiser)
 
     return [
-        modules.register_module_forward_pre_hook(enters),
-        modules.register_module_forward_hook(leaves, with_kwargs=True, always_call=True),
         optimizer.register_optimizer_step_pre_hook(before),
         optimizer.register_optimizer_step_post_hook(after),
     ]
@@ -188,6 +201,9 @@ def _replacements() -> list[tuple[Any, str, Any]]:
         (torch.Tensor, "argmax", _argmax),
         (functional, "scaled_dot_product_attention", _attention),
         (torch.jit, "script", _scripted),
+        (torch.inference_mode, "__enter__", _evaluates),
+        (torch.set_grad_enabled, "__init__", _evaluates),  # torch.no_grad calls it too
+        (nn.Module, "eval", _evaluates),
     ]
     found += [(functional, name, _dropout) for name in DROPOUTS]
     found += clipping.replacements() + loader_hooks.replacements()
@@ -206,7 +222,7 @@ def _scripted(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any
     """Compile with torch's own functions in place: a hook is no TorchScript."""
     swaps = [(owner, name, getattr(owner, name)) for owner, name, _ in _replacements()]
     for owner, name, call in swaps:
-        setattr(owner, name, call.original)
+        setattr(owner, name, getattr(call, "original", call))
     functions = [call for owner, _, call in swaps if isinstance(owner, ModuleType)]
     _exchange_imported({call: call.original for call in functions})
     try:
@@ -218,14 +234,22 @@ def _scripted(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any
         _exchange_imported({call.original: call for call in functions})
 
 
+def _evaluates(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
+    value = original(*args, **kwargs)
+    if not watcher.watching and args[-1] is not True:  # gradients are switched on again
+        _tell(watcher, (Forward,), watcher.may_evaluate, sys._getframe(CALLER))
+    return value
+
+
 def _backward(watcher: Watcher, original: Any, tensors: Any, *args: Any, **kwargs: Any) -> Any:
     root = tensors
     if not isinstance(tensors, torch.Tensor):
         tensors = tuple(tensors)
         root = next(iter(tensors), None)
-    event = None
+    event, watched = None, watcher.watching
     if isinstance(root, torch.Tensor):
-        event = _tell(watcher, BACKWARD, watcher.before_backward, root)
+        begins = watcher.before_backward if watched else watcher.check_loss
+        event = _tell(watcher, BACKWARD, begins, root)
     try:
         value = original(tensors, *args, **kwargs)
     except RuntimeError as error:
@@ -234,6 +258,8 @@ def _backward(watcher: Watcher, original: Any, tensors: Any, *args: Any, **kwarg
         raise
     if event is not None:
         _tell(watcher, (Gradients, Step, NanSource), watcher.after_backward, event)
+    elif not watched:
+        _tell(watcher, (NanSource,), watcher.pass_backward)
     return value
 
 
@@ -242,12 +268,15 @@ def _grad(watcher: Watcher, original: Any, outputs: Any, inputs: Any, *args: Any
     if watcher.sampling:
         asked = (inputs,) if isinstance(inputs, torch.Tensor) else inputs
         _tell(watcher, (AutogradGrad,), _note_grad, watcher, asked, outputs)
-    event = None
-    if not watcher.optimisers and not watcher.stack and _is_training(outputs, inputs, *args, **kwargs):
+    event, watched = None, watcher.watching
+    trains = not watcher.optimisers and not watcher.stack and _is_training(outputs, inputs, *args, **kwargs)
+    if trains and watched:
         event = _tell(watcher, BACKWARD, watcher.before_backward, outputs)
     value = original(outputs, inputs, *args, **kwargs)
     if event is not None:
         _tell(watcher, (Gradients, Step, NanSource), watcher.after_backward, event)
+    elif trains and not watched:
+        _tell(watcher, (NanSource,), watcher.pass_backward)
     return value
 
 
@@ -384,6 +413,11 @@ def _note_attention(
         _tell(watcher, (Mask,), calls.note_attention_mask, watcher, mask, caller)
 
 
+WANTED: dict[Any, str] = {
+    **dict.fromkeys((_dropout, _argmax, _attention, *calls.SEEN), "seeing"),
+    **dict.fromkeys((_zero_grad, *clipping.WATCHED, *loader_hooks.WATCHED), "watching"),
+}
+"""The flag of the watcher without which a replacement does nothing: the pass is seen, the step is watched."""
 _STEPPING: list[Any] = []  # schedulers whose step or constructor is running
 
 

@@ -17,6 +17,7 @@ from vitruvius.doctor import user_code
 from vitruvius.doctor.rows import hash_rows
 
 MOST_TIMES, MOST_ROWS = 400, 4096
+BEGINNING = 16  # batches of the second epoch that show whether they come in the order of the first
 LONGEST = 0.002  # seconds: a batch that is there sooner is never late
 TIMES = 1.5  # a batch is late if it takes that many times the work on the one before
 
@@ -82,6 +83,14 @@ class Loaders:
             used.computes.append(started - used.ended)
         used.ended = ended
         self.last, self.indices = (used, self.indices, batch), None
+
+    def is_first_epoch(self) -> bool:
+        """Whether a loader gives the training its first pass over the data, or begins the second."""
+        return any(
+            used.epochs < 2 or (used.epochs == 2 and used.index < BEGINNING)
+            for used in self.used
+            if used.trained
+        )
 
     def network_ran(self, grad: bool) -> None:
         """A network has run, on the batch that was loaded last."""

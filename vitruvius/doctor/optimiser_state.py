@@ -1,5 +1,6 @@
 """The state of one optimiser: stale gradients, backward passes that wait for a step, sizes of updates."""
 
+import math
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ class OptimiserState:
     key_of: Callable[[Tensor], int]
     steps: int = 0
     wraps: bool = False  # its step calls that of another optimiser
+    is_partial: bool = False  # of the step that is being made only the end is watched
     waiting: list[Waiting] = field(default_factory=list)
     zeroed: bool = False  # zeroed since the last backward pass that reached it
     backwards: int = 0  # backward passes since the last step, whether zeroed or not
@@ -81,6 +83,13 @@ class OptimiserState:
         """Norm of one gradient, to see whether it is scaled by hand later."""
         return next((float(p.grad.norm()) for p in self.sampled() if p.grad is not None), 0.0)
 
+    def has_finite_gradient(self) -> bool:
+        """Whether one gradient consists of finite numbers; that of a GPU is not read."""
+        held = (parameter.grad for group in self.groups for parameter in group["params"])
+        gradient = next((grad for grad in held if grad is not None), None)
+        known = gradient is not None and gradient.device.type == "cpu" and gradient.layout is torch.strided
+        return gradient is None or not known or math.isfinite(float(gradient.detach().sum()))
+
     def is_cleared(self) -> bool:
         """Whether all gradients are None or zero."""
         return all(p.grad is None or _is_zero(p.grad) for p in self.sampled())
@@ -126,9 +135,15 @@ class OptimiserState:
     def after_step(self) -> None:
         """A step was made: its gradients are used."""
         self.steps += 1
-        self.used = {id(p): _version(p.grad) for p in self.parameters() if p.grad is not None}
+        self.begin()
+
+    def begin(self, is_partial: bool = False) -> None:
+        """A step begins after the last one, whose gradients are used; or watching begins inside it."""
+        held = [] if is_partial else self.parameters()
+        self.used = {id(p): _version(p.grad) for p in held if p.grad is not None}
         self.waiting, self.zeroed, self.stale = [], False, set()
         self.backwards = self.passes = 0
+        self.is_partial = is_partial
 
     def facts(self) -> dict[str, Any]:
         """The facts of an `OptimiserEvent`."""

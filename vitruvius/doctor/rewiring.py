@@ -34,7 +34,7 @@ def rewired(function: FunctionType, replacement: Callable[..., Any], watcher: Wa
     inside: list[bool] = []  # a subclass of Tensor is handed torch's own function and calls it
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if is_compiling() or watcher.busy or watcher.quiet or inside:
+        if is_compiling() or not watcher.seeing or watcher.busy or watcher.quiet or inside:
             return own(*args, **kwargs)
         if not has_torch_function((*args, *kwargs.values())):
             return replacement(watcher, own, *args, **kwargs)

@@ -1,10 +1,13 @@
 """Rows of training batches: hashes that recognise them, their labels, and whether near rows share a label."""
 
+from collections import deque
+
 import torch
 from torch import Tensor
 
 MOST_ROWS = 200_000
 HASHED_ROWS, HASHED_FEATURES = 256, 256  # how many rows of a batch are hashed, and how many numbers of a row
+LAST_BATCHES, COMPLETE = 16, 0.95
 KEPT_ROWS, KEPT_FEATURES = 1500, 64
 """How many rows are kept for the comparison of nearest neighbours, and how many numbers of a row."""
 
@@ -19,6 +22,12 @@ class Rows:
         self.relabelled = 0  # those of them with another label than before
         self.features: list[Tensor] = []
         self.classes: list[int] = []
+        self.recent: deque[tuple[int, int]] = deque(maxlen=LAST_BATCHES)
+        """Of the last training batches: rows that were known already, and all rows."""
+
+    def is_complete(self) -> bool:
+        """Whether the training gives rows that are known nearly only: all of them have been seen."""
+        return sum(known for known, _ in self.recent) >= COMPLETE * sum(rows for _, rows in self.recent)
 
     def add_trained(self, rows: list[int]) -> None:
         """Add rows that a backward pass used."""

@@ -6,7 +6,7 @@ import weakref
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from functools import partial
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 import torch
@@ -46,6 +46,14 @@ from vitruvius.doctor.twins import Twins
 
 MOST_EVENTS = 400_000
 FIRST_STEPS = 8  # in which the graphs of all passes are looked after
+WHOLE, LONGEST_WHOLE = 256, 1024
+"""Steps that are all watched from the beginning of a training on, and how many more of a long first epoch."""
+PERIOD, RARE_PERIOD, RARE = 200, 1000, 2000
+"""Afterwards steps are watched once in a period, in a rarer one after so many steps."""
+WINDOW = 5  # steps that are watched one after the other, so that each is seen whole
+MOST_TRAININGS = 8  # whose first steps are all watched
+SELDOM, MOST_PASSES = 32, 64
+"""Steps between two evaluations that are looked at outside of a window, and the passes of each."""
 UNKNOWN: Any = object()
 """A fact that could not be found out."""
 
@@ -98,7 +106,15 @@ class Watcher:
         self.optimisers = 0  # how many were built
         self.stepping: list[int] = []  # optimisers whose steps are running inside one another
         self.backwards = 0  # backward passes so far
+        self.watching = True  # this step is watched; set by `_choose`
+        self.seeing = True  # this pass is looked at: the step is watched, or it is part of an evaluation
         self.sampling = True  # costly facts are computed now; set by `_sample`
+        self.began = 0  # the step at which the last training began
+        self.switch: Callable[[bool, bool], None] = lambda passes, methods: None
+        """Puts or takes the hooks on passes of modules and on methods of tensors; set where they are made."""
+        self.evaluated: dict[tuple[CodeType, int], int] = {}
+        """The step at which gradients were last switched off between two windows, by line."""
+        self.passes = 0  # of the evaluation that is looked at between two windows, 0 if there is none
         self.passed: set[tuple[str, int, bool]] = set()  # lines of passes since the last backward pass
         self.is_skipped = False  # the last pass was not looked at, so neither are its labels
         self.busy = False  # the watcher itself is computing: hooks stay silent
@@ -124,11 +140,63 @@ class Watcher:
         self.after_last_step: dict[int, list[float]] = {}
         """The first values of one parameter of each optimiser, after its last step."""
 
+    def position(self) -> int:
+        """Steps so far. Without an optimiser, weights are updated by hand after each backward pass."""
+        return self.trace.steps if self.optimisers else self.backwards
+
     def _sample(self) -> None:
         """Decide whether costly facts are computed now: at the first steps, then ever more rarely."""
-        # Without an optimiser, weights are updated by hand after each backward pass.
-        step = max(self.trace.steps, self.backwards // 64 if self.optimisers else self.backwards)
-        self.sampling = step < 3 or (step % 20 == 0 if step < 200 else step % 100 == 0)
+        step = max(self.position(), self.backwards // 64)
+        rarely = step % (PERIOD if step < RARE else RARE_PERIOD) == 0
+        self.sampling = self.watching and (step < 3 or (step % 20 == 0 if step < PERIOD else rarely))
+
+    def _is_watched(self, step: int) -> bool:
+        """Whether a step is watched: the first ones, the first epoch of a data loader, then some in a row."""
+        if step < self.began + WHOLE or (step < self.began + LONGEST_WHOLE and self.loaders.is_first_epoch()):
+            return True
+        return (step + 1) % (PERIOD if step < RARE else RARE_PERIOD) < WINDOW
+
+    def _choose(self, optimiser: Optimizer | None = None) -> None:
+        """Decide whether the coming step is watched, after one of an optimiser or a backward pass by hand."""
+        watching = self._is_watched(self.position())
+        if watching and not self.watching and not self.stack:
+            self.passes = 0
+            self.watching = self.seeing = True
+            self.switch(True, True)
+            self.last, self.criterion_value, self.scaling = LastForward(), None, Scaling()
+            self.passed.clear()
+            for other, state in list(self.states.items()):
+                state.begin(is_partial=other is not optimiser)
+        elif self.watching and not watching:
+            self.watching = self.seeing = False
+            self.switch(False, False)
+            self.after_last_step.clear()
+            self.trace.gap = self.trace.gap or len(self.trace.events)
+        self._sample()
+
+    def may_evaluate(self, frame: FrameType | None) -> None:
+        """Between two windows gradients are switched off: look at the coming passes, if it happens seldom."""
+        while frame is not None and frame.f_code.co_filename.startswith(user_code.TORCH):
+            frame = frame.f_back
+        if frame is None or self.stack:
+            return
+        line, step = (frame.f_code, frame.f_lineno), self.position()
+        last, self.evaluated[line] = self.evaluated.get(line, -SELDOM), step
+        if step - last >= SELDOM and not self.passes:
+            self.passes = 1
+            self.switch(True, False)
+
+    def sees(self, module: nn.Module) -> bool:
+        """Whether a pass between two windows is looked at: one of the first of an evaluation."""
+        trains = torch.is_grad_enabled() and module.training
+        self.seeing = not trains and 0 < self.passes <= MOST_PASSES
+        self.passes += not trains
+        return self.seeing
+
+    def _end_evaluation(self) -> None:
+        if self.passes:
+            self.passes, self.seeing = 0, False
+            self.switch(False, False)
 
     def looking(self) -> Looking:
         """Count the block's time as the watcher's; record no gradients, watch no calls."""
@@ -232,6 +300,10 @@ class Watcher:
         recomputes = bool(running.training) and not grad and user_code.is_called_by("swa_utils")
         continuous = not grad and self.find_out("Forward.continuous", partial(is_continuous, x))
         trained = 0 if x is None or not is_known else self.rows.count_trained(rows, x, continuous is True)
+        if grad:
+            self.rows.recent.append((sum(row in self.rows.trained for row in rows), len(rows)))
+        elif self.trace.gap and not self.rows.is_complete():
+            trained = 0  # of a training set that was not watched whole some rows would be known
         facts = {"batch": batch, "rows": len(rows), "trained_rows": trained}
         if not is_known:
             facts = dict.fromkeys(facts, UNKNOWN)
@@ -468,12 +540,7 @@ class Watcher:
             value = self.find_out("Backward.value", partial(one_number, loss))
             if isinstance(value, float) and not math.isfinite(value):
                 value = None
-                if not self.has_non_finite:
-                    self.has_non_finite = True
-                    origin = autograd_graph.first_non_finite(self.last.model, self.last.args)
-                    self.note(checks.NonFinite(**self.now(where), origin=origin))
-                    self.hazards.alarmed = True
-                self._blame(self.hazards.of_value, False)
+                self._note_non_finite(where)
             graph = self.find_out("Backward.graph", partial(self._read_graph, loss, where))
             self._look_after(loss, where)
             self.rows.add_trained(self.last.rows)
@@ -490,6 +557,35 @@ class Watcher:
             )
             self.note(event)
         return event
+
+    def _note_non_finite(self, where: str) -> None:
+        """Note the first loss that is NaN or infinite, and the operation that made it so."""
+        if not self.has_non_finite:
+            self.has_non_finite = True
+            origin = autograd_graph.first_non_finite(self.last.model, self.last.args)
+            self.note(checks.NonFinite(**self.now(where), origin=origin))
+            self.hazards.alarmed = True
+        self._blame(self.hazards.of_value, False)
+
+    def check_loss(self, loss: Tensor) -> None:
+        """Between two windows a backward pass begins: see only whether the loss is a finite number."""
+        # To read a number from a GPU would make the training wait.
+        known = not self.has_non_finite and loss.device.type == "cpu" and loss.numel() == 1
+        if known and not math.isfinite(loss.item()):
+            with self.looking():
+                self._note_non_finite(user_code.where())
+
+    def pass_backward(self) -> None:
+        """Between two windows a backward pass has ended."""
+        self.backwards += 1
+        self._end_evaluation()
+        if self.hazards.calls and not self.has_non_finite:
+            with self.looking():
+                if not all(state.has_finite_gradient() for state in list(self.states.values())):
+                    self._blame(self.hazards.of_gradient, True)
+        self.hazards.clear()
+        if not self.optimisers:
+            self._choose()
 
     def _look_after(self, loss: Tensor, where: str) -> None:
         """Note graphs of earlier steps that exist still, or that this loss goes back into."""
@@ -544,6 +640,8 @@ class Watcher:
                 rms = {key: float(gradient.norm()) / gradient.numel() ** 0.5 for key, gradient in found}
                 zeros = {key: float((g == 0).float().mean()) for key, g in found} if self.half else {}
                 self.note(checks.Gradients(**self.now(event.where), rms=rms, zeros=zeros))
+            if not self.optimisers:
+                self._choose()
 
     def _waiting(self, event: checks.Backward) -> Waiting:
         known = isinstance(self.criterion_value, float) and self.criterion_value
@@ -556,7 +654,9 @@ class Watcher:
         """An optimiser was built: a new training begins, without the rows and labels of an earlier one."""
         with self.looking():
             self.optimisers += 1
-            self._sample()
+            if self.optimisers <= MOST_TRAININGS:
+                self.began = self.position()
+            self._choose()
             key_of, key = self.networks.keys.of, self.optimisers
             state = self.states[optimiser] = OptimiserState(weakref.ref(optimiser), key, key_of)
             for parameter in state.parameters():
@@ -605,6 +705,8 @@ class Watcher:
                 self.optimiser_built(optimiser)
             state = self.states[optimiser]
             self._enter_step(state)
+            if state.is_partial:
+                return
             cleared = not closure and state.is_cleared()
             self.accumulates = self.accumulates or len(state.waiting) > 1
             norm = state.gradient_norm() if self.sampling or len(state.waiting) > 1 else 0.0
@@ -649,6 +751,9 @@ class Watcher:
             state = self.states[optimiser]
             if state.key in self.stepping:
                 self.stepping.remove(state.key)
+            if state.is_partial:
+                state.after_step()
+                return
             for parameter in state.parameters()[:1]:
                 self.after_last_step[self.networks.keys.of(parameter)] = first_values(parameter)
             ratios = state.update_ratios() if state.copies else None
@@ -663,10 +768,15 @@ class Watcher:
             now = self.now(known.pop("where", ""))
             self.note(checks.Step(**now, **state.facts(), **known, update_ratios=ratios))
 
-    def count_step(self) -> None:
+    def count_step(self, optimiser: Optimizer) -> None:
         """A step has been made, whether it could be watched or not."""
         self.trace.steps += 1
-        self._sample()
+        self.trace.watched += self.watching
+        state = self.states.get(optimiser)
+        if state is not None:
+            state.steps += not self.watching
+            self.trace.made[state.key] = state.steps
+        self.find_out("Step", partial(self._choose, optimiser))
         if self.limit is not None and self.trace.steps >= self.limit:
             self.trace.ended = False
             raise Enough
