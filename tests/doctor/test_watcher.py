@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.nn.modules import module as modules
 from torch.utils.data import DataLoader, TensorDataset
 
 from vitruvius.checks import (
@@ -250,3 +251,15 @@ def test_watching_in_windows_changes_no_bit() -> None:
         with installed(Watcher()):
             seen = weights()
     assert all(torch.equal(a, b) for a, b in zip(alone, seen, strict=True))
+
+
+def test_between_two_windows_modules_and_tensors_have_no_hooks() -> None:
+    hooked: dict[int, tuple[bool, bool]] = {}
+
+    def look(step: int, net: nn.Module) -> None:
+        hooked[step + 1] = bool(modules._global_forward_hooks), "__add__" in vars(Tensor)
+
+    trace = watched(lambda: train_long(late=look))
+    seen = {event.step for event in trace.of(Step)}
+    assert {step for step, both in hooked.items() if both == (True, True)} == seen & set(hooked)
+    assert {both for step, both in hooked.items() if step not in seen} == {(False, False)}
