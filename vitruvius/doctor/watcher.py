@@ -54,6 +54,7 @@ WINDOW = 5  # steps that are watched one after the other, so that each is seen w
 MOST_TRAININGS = 8  # whose first steps are all watched
 SELDOM, MOST_PASSES = 32, 64
 """Steps between two evaluations that are looked at outside of a window, and the passes of each."""
+LIBRARIES = (user_code.TORCH, user_code.PACKAGE)
 UNKNOWN: Any = object()
 """A fact that could not be found out."""
 
@@ -113,7 +114,7 @@ class Watcher:
         self.switch: Callable[[bool, bool], None] = lambda passes, methods: None
         """Puts or takes the hooks on passes of modules and on methods of tensors; set where they are made."""
         self.evaluated: dict[tuple[CodeType, int], int] = {}
-        """The step at which gradients were last switched off between two windows, by line."""
+        """The step at which gradients were last switched off, by line."""
         self.passes = 0  # of the evaluation that is looked at between two windows, 0 if there is none
         self.passed: set[tuple[str, int, bool]] = set()  # lines of passes since the last backward pass
         self.is_skipped = False  # the last pass was not looked at, so neither are its labels
@@ -175,14 +176,14 @@ class Watcher:
         self._sample()
 
     def may_evaluate(self, frame: FrameType | None) -> None:
-        """Between two windows gradients are switched off: look at the coming passes, if it happens seldom."""
-        while frame is not None and frame.f_code.co_filename.startswith(user_code.TORCH):
+        """Gradients are switched off: between two windows look at the coming passes, if it happens seldom."""
+        while frame is not None and frame.f_code.co_filename.startswith(LIBRARIES):
             frame = frame.f_back
         if frame is None or self.stack:
             return
         line, step = (frame.f_code, frame.f_lineno), self.position()
         last, self.evaluated[line] = self.evaluated.get(line, -SELDOM), step
-        if step - last >= SELDOM and not self.passes:
+        if step - last >= SELDOM and not self.passes and not self.watching:
             self.passes = 1
             self.switch(True, False)
 
