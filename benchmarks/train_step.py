@@ -22,6 +22,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import torch
@@ -34,6 +35,7 @@ from benchmarks.turns import Contestant
 from vitruvius import optimisers
 from vitruvius.arch import tables
 from vitruvius.arch.arch import Arch
+from vitruvius.core import files
 from vitruvius.core.errors import UserError
 from vitruvius.nn.vit import build
 from vitruvius.objectives import Batch, Loss
@@ -229,6 +231,14 @@ def computed_macs(arch: Arch) -> float:
     return counter.get_total_flops() / 16
 
 
+def others(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of earlier runs whose cases were not measured now; each has its date, load and command."""
+    path, case = record.RESULTS / "train_step.json", itemgetter("preset", "batch", "dropout")
+    now = set(map(case, rows))
+    known = files.read_json(path)["rows"] if path.exists() else []
+    return [row for row in known if case(row) not in now]
+
+
 def failures(rows: list[dict[str, Any]]) -> list[str]:
     """What the measured ratios break of what is asked."""
     found = []
@@ -291,10 +301,10 @@ def main() -> None:
     # The first call is stated: it must not find last week's code.
     torch.compiler.config.force_disable_caches = True
     asked = tuple(options.only or ("",))
-    rows = [row for case in CASES if case.name.startswith(asked) for row in measure(case, options)]
     command = " ".join(["python -m benchmarks.train_step", *(f"--only '{case}'" for case in asked if case)])
-    about = {"load": load, "threads": options.threads, "command": command}
-    print(record.write("train_step", rows, **about))
+    run = {"date": record.today()["date"], "load": load, "command": command}
+    rows = [row | run for case in CASES if case.name.startswith(asked) for row in measure(case, options)]
+    print(record.write("train_step", [*others(rows), *rows], threads=options.threads))
     if broken := failures(rows):
         raise SystemExit("\n".join(broken))
 
