@@ -4,6 +4,7 @@ python -m benchmarks.doctor.judge                  the second collection
 python -m benchmarks.doctor.judge --part third     the third collection
 python -m benchmarks.doctor.judge --part fourth    the fourth collection
 python -m benchmarks.doctor.judge --part fifth     the fifth collection
+python -m benchmarks.doctor.judge --part sixth     the sixth collection
 python -m benchmarks.doctor.judge --part tuning    the half of the first that thresholds were chosen on
 python -m benchmarks.doctor.judge --part reported  its other half, put aside until the first judging
 python -m benchmarks.doctor.judge --part tuning --only NAME...   some scripts; nothing is kept
@@ -28,7 +29,7 @@ from scipy.stats import binomtest
 
 RESULTS = Path(__file__).parent.parent / "results" / "doctor.json"
 HALVES = ("tuning", "reported")
-CLOSED = ("second", "third", "fourth", "fifth")
+CLOSED = ("second", "third", "fourth", "fifth", "sixth")
 FOLDERS = {**{part: part for part in CLOSED}, **dict.fromkeys(HALVES, "corpus")}
 LONGEST = 600  # seconds that a script may take
 
