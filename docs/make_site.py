@@ -21,7 +21,7 @@ from vitruvius import lessons
 from vitruvius.core import plugins
 from vitruvius.core.blocks import Block, Table, Text
 from vitruvius.core.options import Option, options
-from vitruvius.render import mathml, page
+from vitruvius.render import mathml, page, policy
 from vitruvius.teaching import report, work
 from vitruvius.teaching.results import Worked
 
@@ -56,8 +56,10 @@ def main(folder: Path) -> None:
     template = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True).get_template(
         "site.html"
     )
+    style = page.style() + (Path(__file__).parent / "site.css").read_text(encoding="utf-8")
+    shown = {"beside": beside, "style": style, "allowed": policy.hashed(style)}
     for one in pages:
-        written = template.render(page=one, beside=beside, style=_style())
+        written = template.render(page=one, **shown)
         (folder / f"{one.name}.html").write_text(written, encoding="utf-8")
     broken = list(broken_links(folder))
     if broken:
@@ -89,6 +91,7 @@ def _converted(text: str, path: str, folder: Path) -> tuple[str, list[str]]:
     linked = []
     body = MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
     body = re.sub(r"<(h[1-6])>(.*?)</\1>", _with_anchor, body)
+    body = re.sub(r'<(t[dh]) style="text-align:(\w+)">', r'<\1 class="\2">', body)
 
     def led(found: re.Match[str]) -> str:
         attribute, target, anchor = found[1], html.unescape(found[2]), found[3] or ""
@@ -194,11 +197,6 @@ def _lessons() -> Iterator[Page]:
 
 def _shown(title: str, blocks: list[Block]) -> str:
     return f"<h1>{html.escape(title)}</h1>\n{page.inner(blocks, 's-')}"
-
-
-def _style() -> str:
-    templates = ROOT / "vitruvius" / "render" / "templates"
-    return "\n".join((templates / name).read_text(encoding="utf-8") for name in ("style.css", "page.css"))
 
 
 class _Links(HTMLParser):

@@ -112,6 +112,14 @@ def test_an_svg_is_well_formed_and_loads_nothing(figure: Figure) -> None:
     assert "<script" not in drawing
     assert drawings.INK not in drawing
     assert "currentColor" in drawing
+    assert not [part.tag for part in root.iter() if "style" in part.attrib or part.tag.endswith("}style")]
+
+
+def test_a_name_that_looks_like_a_style_is_drawn_as_it_is(lines: Lines) -> None:
+    name = 'a style="fill: red" b'
+    drawing = drawings.svg(lines.model_copy(update={"title": name, "x_label": name}))
+    root = ElementTree.fromstring(drawing.replace("xlink:href", "href"))
+    assert [part.text for part in root.iter() if part.text and "red" in part.text] == [name, name]
 
 
 def test_ids_of_an_svg_carry_the_prefix_and_references_follow_them(heatmap: Heatmap) -> None:

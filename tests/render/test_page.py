@@ -8,8 +8,10 @@ from html.parser import HTMLParser
 
 import pytest
 
-from vitruvius.core.blocks import Block, Formula, Heatmap, Lines, Scatter, Table, Text
+from vitruvius.core.blocks import Block, Figure, Formula, Heatmap, Lines, Scatter, Table, Text
 from vitruvius.render import page as html
+from vitruvius.render import policy
+from vitruvius.render.interactive import script as interactive_script
 
 EVIL = '<script>alert("x")</script> & more'
 
@@ -123,24 +125,51 @@ def test_a_formula_may_break_at_quads_and_before_relations() -> None:
 def test_a_script_finds_its_data_which_cannot_end_it() -> None:
     page = html.page("Ranks", [], script="const here = 1 < 2;", data={EVIL: [1, None]})
     assert "<script>\nconst here = 1 < 2;\n</script>" in page
-    assert len(allowed(page)) == 1
+    assert len(sources(page, "script-src")) == 1
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page)
     assert found is not None
     assert json.loads(found[1]) == {EVIL: [1, None]}
 
 
-def allowed(page: str) -> set[str]:
-    """The scripts that the policy of a page allows."""
-    found = re.search(r"script-src ([^;\"]*)", page)
-    return set(found[1].split()) if found else set()
-
-
 def test_a_page_allows_its_own_scripts_by_their_hashes_and_no_others(blocks: list[Block]) -> None:
     page = html.page("Everything", blocks, interactive=True, script="const here = 1;", data={"a": 1})
-    written = re.findall(r'<script(?: type="text/javascript")?>(.*?)</script>', page, re.DOTALL)
-    hashes = {base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in written}
-    assert len(written) == 4  # plotly, two plots and ours
-    assert allowed(page) == {f"'sha256-{one}'" for one in hashes}
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    hashes = {base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in scripts}
+    assert len(scripts) == 4  # plotly, two plots and ours
+    assert set(sources(page, "script-src")) == {f"'sha256-{one}'" for one in hashes}
+
+
+def written(page: str) -> str:
+    """A page without the content of its scripts."""
+    return re.sub(r"(<script[^>]*>).*?(?=</script>)", r"\1", page, flags=re.DOTALL)
+
+
+def sources(page: str, kind: str) -> list[str]:
+    """What the policy of a page says of a kind of content."""
+    return re.findall(rf"{kind} ([^;\"]*)", page)[0].split()
+
+
+@pytest.mark.parametrize("interactive", [False, True])
+def test_a_page_allows_its_own_style_by_its_hash_and_no_other(interactive: bool, blocks: list[Block]) -> None:
+    page = html.page("Everything", blocks, interactive=interactive)
+    (style,) = re.findall(r"<style>(.*?)</style>", written(page), re.DOTALL)
+    own, *others = sources(page, "style-src")
+    assert own == f"'sha256-{base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()}'"
+    assert " ".join(others) == (policy.PLOTLY_STYLES if interactive else "")
+    assert "unsafe-inline" not in policy.PLOTLY_STYLES
+
+
+@pytest.mark.parametrize("interactive", [False, True])
+def test_no_element_of_a_page_has_a_style_attribute(interactive: bool, figures: list[Figure]) -> None:
+    blocks: list[Block] = [*figures, Formula(latex=r"\begin{pmatrix} 1 & \color{red} 2 \end{pmatrix}")]
+    page = html.page("Figures", blocks, interactive=interactive)
+    assert not [tag for tag, attributes in Tags(written(page)).seen if "style" in attributes]
+
+
+def test_plotly_writes_no_styles_of_maps_which_the_policy_would_refuse() -> None:
+    script = interactive_script()
+    assert 'createElement("style")' in script
+    assert ".maplibregl-map{" not in script
 
 
 def test_without_a_script_the_page_allows_none() -> None:

@@ -45,6 +45,12 @@ def test_both_libraries_use_its_colours_labels_and_scales(log: bool) -> None:
     assert '"text":"epoch"' in element
 
 
+def test_names_of_thousands_of_letters_are_shortened_where_they_are_drawn() -> None:
+    name = "x" * 5_000
+    points = Scatter(title=name, x=(1,), y=(2,), names=(name,), groups=(name,), x_label=name, y_label=name)
+    assert len(interactive.element(points, "plot")) < len(interactive.element(curves(1), "plot")) + 1_000
+
+
 def test_a_curve_of_one_point_can_be_seen() -> None:
     loss = Series(name="loss", x=(1.0,), y=(2.0,))
     first = Lines(title="", series=(loss,), x_label="epoch", y_label="loss")

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import socket
 import threading
 from contextlib import suppress
@@ -16,6 +17,7 @@ from starlette.types import Message
 from tests.web import visitor
 from tests.web.visitor import HOSTILE, Visitor, identity
 from vitruvius.core.errors import UserError
+from vitruvius.render.policy import hashed
 from vitruvius.web import security, server
 from vitruvius.web.app import application
 from vitruvius.web.security import Door, Guard
@@ -113,11 +115,18 @@ def test_every_answer_has_the_headers_that_protect_it(path: str, site: Visitor) 
     policy = dict(part.strip().split(" ", 1) for part in headers["content-security-policy"].split(";"))
     assert policy["default-src"] == "'none'"
     assert policy["script-src"] == "'self'"
+    assert "unsafe-inline" not in policy["style-src"]
     assert policy["frame-ancestors"] == "'none'"
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["referrer-policy"] == "no-referrer"
     assert headers["cross-origin-resource-policy"] == "same-origin"
     assert headers["cross-origin-opener-policy"] == "same-origin"
+
+
+def test_the_style_of_a_refusal_is_the_one_that_the_policy_names(stranger: Visitor) -> None:
+    answer = stranger.ask("/")
+    (style,) = re.findall(r"<style>(.*?)</style>", answer.text, re.DOTALL)
+    assert hashed(style) in answer.headers["content-security-policy"]
 
 
 def test_no_page_has_inline_script(site: Visitor) -> None:

@@ -25,6 +25,9 @@ INK = "#1b1f24"
 """The colour of text and axes in the style file; inline SVG has the page's own text colour instead."""
 STYLE = Path(__file__).parent / "templates" / "figures.mplstyle"
 SVG_SIZE = re.compile(r'<svg xmlns:xlink="[^"]*" width="([^"]*)" height="[^"]*"')
+SVG_NOT_SHOWN = re.compile(r'<metadata>.*?</metadata>\s*|<style type="text/css">[^<]*</style>', re.DOTALL)
+SVG_STYLE = re.compile(r'(<\w[^<>]*?) style="([^"]*)"')
+FONT = re.compile(r"(?:(?P<style>[a-z]+) )?(?:(?P<weight>\d+) )?(?P<size>\S+px) (?P<family>.+)")
 SVG_IDS = re.compile(r'(\bid="|href="#|url\(#)')
 
 
@@ -47,10 +50,27 @@ def svg(figure: Figure, prefix: str = "") -> str:
         canvas.savefig(content, format="svg", dpi=DPI, metadata={"Date": None, "Creator": None})
     element = content.getvalue()
     element = element[element.index("<svg") :].replace(INK, "currentColor")
-    element = re.sub(r"<metadata>.*?</metadata>\s*", "", element, count=1, flags=re.DOTALL)
+    element = SVG_NOT_SHOWN.sub("", element)
+    element = SVG_STYLE.sub(lambda tag: tag[1] + _attributes(tag[2]), element)
     element = SVG_IDS.sub(rf"\g<1>{prefix}", element)
-    opening = f'<svg role="img" aria-label="{html.escape(figure.title)}"'
-    return SVG_SIZE.sub(lambda size: f'{opening} style="max-width:{size[1]}"', element, count=1).strip()
+    # The ends and corners of lines are what matplotlib's own style sheet says, which would hold for the page.
+    opening = '<svg role="img" stroke-linejoin="round" stroke-linecap="butt"'
+    named = f'{opening} aria-label="{html.escape(figure.title)}"'
+    return SVG_SIZE.sub(lambda size: f'{named} width="{size[1]}"', element, count=1).strip()
+
+
+def _attributes(style: str) -> str:
+    """A style attribute of an SVG element as attributes of its own: the policy of a page refuses styles.
+
+    >>> _attributes("fill: none; stroke-width: 0.8")
+    ' fill="none" stroke-width="0.8"'
+    >>> _attributes("font: 9px 'DejaVu Sans', sans-serif; text-anchor: end")
+    ' text-anchor="end" font-size="9px" font-family="\'DejaVu Sans\', sans-serif"'
+    """
+    found = dict(re.split(r":\s*", part, maxsplit=1) for part in re.split(r";\s*", style) if part)
+    font = FONT.fullmatch(found.pop("font", ""))  # as older versions of matplotlib write it
+    found |= {f"font-{name}": value for name, value in font.groupdict().items() if value} if font else {}
+    return "".join(f' {name}="{value}"' for name, value in found.items())
 
 
 @contextmanager

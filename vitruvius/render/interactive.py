@@ -1,17 +1,21 @@
 """Points and curves that answer to the pointer, drawn by plotly with its script in the page."""
 
+import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from vitruvius.core.blocks import Lines, Scatter
-from vitruvius.core.visible import visible
-from vitruvius.render import plots
+from vitruvius.render import cells, figures, plots
 
 GREY = "#7d8590"  # readable on a light and on a dark page
 CLEAR = "rgba(0,0,0,0)"
 FEW_TICKS = 12  # whole numbers up to which each has its tick
 MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;"})
 """Plotly takes tags and entities in a text for markup, links included."""
+MAP_STYLE = re.compile(r"""(createElement\("style"\);(\w+)\.id="\w+",\2\.textContent=)'[^'\\]*'""")
+"""Where plotly writes the styles of maps into any page; ours hold no map, and their policy no such styles."""
+SETTINGS = {"displaylogo": False, "responsive": True}
 DASHES = {"solid": "solid", "dashed": "dash", "dashdot": "dashdot", "dotted": "dot"}
 
 
@@ -19,16 +23,16 @@ def script() -> str:
     """Plotly's whole script; a page needs it once, before its plots."""
     from plotly.offline import get_plotlyjs
 
-    return str(get_plotlyjs())
+    return MAP_STYLE.sub(r"\1''", str(get_plotlyjs()))
 
 
 def element(figure: Lines | Scatter, name: str) -> str:
     """A figure as an interactive HTML element with that id."""
-    from plotly import graph_objects, io
+    from plotly import graph_objects
 
-    shown = graph_objects.Figure(**drawing(figure))
-    settings = {"displaylogo": False, "responsive": True}
-    return str(io.to_html(shown, include_plotlyjs=False, full_html=False, div_id=name, config=settings))
+    drawn = graph_objects.Figure(**drawing(figure)).to_json().replace("<", r"\u003c")
+    plot = f'Plotly.newPlot("{name}", drawn.data, drawn.layout, {json.dumps(SETTINGS)});'
+    return f'<div id="{name}"></div>\n<script>{{ const drawn = {drawn}; {plot} }}</script>'
 
 
 def drawing(figure: Lines | Scatter) -> dict[str, Any]:
@@ -47,13 +51,13 @@ def drawing(figure: Lines | Scatter) -> dict[str, Any]:
     return {"data": [trace for layer in plot.layers for trace in _traces(layer)], "layout": layout}
 
 
-def _inert(text: str) -> str:
-    """Return a text that plotly shows as it is.
+def _inert(text: str, most: int = figures.LONGEST_TITLE) -> str:
+    """Return a text that plotly shows as it is, cut in the middle where it is long.
 
-    >>> _inert("<b>x</b> & y")
-    '&lt;b>x&lt;/b> &amp; y'
+    >>> _inert("<b>x</b> & y"), _inert("a" * 100, 9)
+    ('&lt;b>x&lt;/b> &amp; y', 'aaaa…aaaa')
     """
-    return visible(text).translate(MARKUP)
+    return cells.shortened(text, most).translate(MARKUP)
 
 
 def _range(figure: Lines | Scatter) -> dict[str, Any]:
@@ -77,7 +81,8 @@ def _bars(layer: plots.Layer) -> dict[str, Any]:
 
 def _traces(layer: plots.Layer) -> Iterator[dict[str, Any]]:
     """A set of points, or a curve after the band around it."""
-    trace = {"type": "scatter", "name": _inert(layer.name), "x": list(layer.x), "y": list(layer.y)}
+    name = _inert(layer.name, figures.LONGEST_NAME)
+    trace = {"type": "scatter", "name": name, "x": list(layer.x), "y": list(layer.y)}
     if not layer.dash:
         marker = {"size": 9, "color": layer.colour, "line": {"width": 1, "color": "white"}}
         bars = {"error_y": _bars(layer)} if layer.low else {}

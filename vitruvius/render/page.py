@@ -3,7 +3,6 @@
 Formulas are MathML, figures inline SVG; nothing is loaded from the network.
 """
 
-import base64
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from vitruvius.core.blocks import Block, Formula, Lines, Scatter, Table, Text
-from vitruvius.render import cells, figures, mathml
+from vitruvius.render import cells, figures, mathml, policy
 from vitruvius.render.interactive import element as interactive_element
 from vitruvius.render.interactive import script as plotly_script
 
@@ -31,18 +30,18 @@ def page(
     holds, with `JSON.parse(document.getElementById("data").textContent)`.
     """
     elements = list(_elements(blocks, "", interactive))
-    plotly = _as_parsed(plotly_script()) if interactive else ""
+    plotly = policy.as_parsed(plotly_script()) if interactive else ""
     written = [plotly] if interactive else []
     written += [found for kind, content in elements if kind == "figure" for found in SCRIPTS.findall(content)]
     written += [f"\n{script}\n"] if script else []
-    shown = {"plotly": plotly, "script": script, "data": data, "allowed": " ".join(map(_allowed, written))}
-    return _rendered("page.html", title=title, elements=elements, **shown)
+    shown = {"plotly": plotly, "script": script, "data": data}
+    return _whole(title, written, elements=elements, **shown)
 
 
 def book(title: str, parts: Mapping[str, Mapping[str, Iterable[Block]]]) -> str:
     """One page of many: the chapters of each part by name, with a table of contents beside them."""
     chapters = [(part, [_chapter(*chapter) for chapter in named.items()]) for part, named in parts.items()]
-    return _rendered("page.html", title=title, parts=chapters)
+    return _whole(title, parts=chapters)
 
 
 def fragment(blocks: Iterable[Block]) -> str:
@@ -58,15 +57,16 @@ def inner(blocks: Iterable[Block], prefix: str = "", heading: str = "h2") -> str
     return _rendered("inner.html", elements=list(_elements(blocks, prefix)), heading=heading)
 
 
-def _allowed(script: str) -> str:
-    """What the policy of a page says of a script of ours: its hash, so that no other script is run."""
-    digest = hashlib.sha256(_as_parsed(script).encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode()}'"
+def style() -> str:
+    """The style sheet of a page."""
+    return "\n".join(_rendered(name) for name in ("style.css", "page.css"))
 
 
-def _as_parsed(script: str) -> str:
-    """A script as a browser reads it: with plain line breaks."""
-    return script.replace("\r\n", "\n").replace("\r", "\n")
+def _whole(title: str, scripts: Iterable[str] = (), **content: Any) -> str:
+    """A page whose policy allows its style and these scripts, and what plotly needs if the page has it."""
+    sheet = style()
+    allowed = policy.of_page(sheet, scripts, with_plotly=bool(content.get("plotly")))
+    return _rendered("page.html", title=title, style=sheet, policy=allowed, **content)
 
 
 @cache

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from vitruvius.core import plugins
+from vitruvius.render import interactive
 
 FOLDER = Path(__file__).parent / "static"
 KINDS = {".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
@@ -44,5 +45,5 @@ def asset(request: Request) -> Response:
 
 @cache
 def _read(path: Path) -> tuple[bytes, str]:
-    content = path.read_bytes()
+    content = interactive.script().encode() if path.name == "plotly.min.js" else path.read_bytes()
     return content, f'"{hashlib.sha256(content).hexdigest()[:20]}"'

@@ -43,13 +43,17 @@ def page(template: str, title: str, here: str = "", status: int = 200, **content
     return HTMLResponse(shown, status)
 
 
+def sheets() -> str:
+    """The style sheets of the site as one."""
+    return "".join(path.read_text(encoding="utf-8") for path in STYLES)
+
+
 def refusal(status: int, sentence: str) -> HTMLResponse:
     """A page that says in one sentence what was wrong."""
     title = TITLES.get(status, "This failed")
     content: dict[str, Any] = {"sentence": sentence, "needs_token": status == 401}
     # Whoever is not let in cannot load the style sheets either.
-    sheets = "".join(path.read_text() for path in STYLES) if status in (401, 403) else ""
-    style = Markup(sheets)  # nosec B704 # our own style sheets
+    style = Markup(sheets() if status in (401, 403) else "")  # nosec B704 # our own style sheets
     return page("refusal.html", title, status=status, style=style, **content)
 
 

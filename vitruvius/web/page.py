@@ -4,7 +4,6 @@ The page opens from disk and fetches nothing: its Content-Security-Policy allows
 """
 
 import base64
-import hashlib
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from vitruvius.exporting import results, verify
 from vitruvius.exporting.results import Result, Written
 from vitruvius.exporting.settings import ExportSettings
 from vitruvius.exporting.source import Source
+from vitruvius.render import policy
 from vitruvius.web import modules, trained, weights
 
 if TYPE_CHECKING:
@@ -82,11 +82,11 @@ def html(name: str, content: bytes) -> str:
     """Return the page of a network's file."""
     style = STYLE + (modules.FOLDER / "viewer.css").read_text(encoding="utf-8")
     script = modules.script(START)
-    policy = f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data: blob:"
+    allowed = f"script-src {policy.hashed(script)}; style-src {policy.hashed(style)}; img-src data: blob:"
     parts = {
         "style": style,
         "script": script,
-        "policy": policy,
+        "policy": f"default-src 'none'; {allowed}",
         "network": base64.b64encode(content).decode(),
     }
     return _templates().get_template("mailable.html").render(title=f"Look inside {name}", **parts)
@@ -97,11 +97,6 @@ def _refuse_large(size: int, settings: ExportSettings) -> None:
         cure = "" if settings.precision == "float16" else "; --precision float16 halves it"
         sizes = f"{size / 1e6:.1f} MB, at most {LIMIT / 1e6:.0f} MB are mailed"
         raise UserError(f"--format page: the page would have {sizes}{cure}")
-
-
-def _hash(text: str) -> str:
-    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-    return f"'sha256-{digest}'"
 
 
 def _templates() -> "Environment":

@@ -18,6 +18,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from vitruvius.render import policy
 from vitruvius.web import markup
 
 LARGEST_BODY = 5 * 2**20
@@ -26,11 +27,12 @@ BODY_SECONDS = 10.0
 SEND_SECONDS = 30.0
 """One part of an answer must have been taken in this time."""
 METHODS = ("GET", "HEAD", "POST")
+STYLES = f"'self' {policy.hashed(markup.sheets())} {policy.PLOTLY_STYLES}"
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+    f"default-src 'none'; script-src 'self'; style-src {STYLES}; img-src 'self' data: blob:; "
     "connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-"""Figures and formulas carry style attributes, hence the styles; no script but our own files is run."""
+"""No script but our own files is run; nothing but our style sheets and plotly changes the look of a page."""
 REPORT_POLICY = (
     "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
