@@ -8,6 +8,7 @@ from types import ModuleType
 import pytest
 
 from vitruvius.core import plugins
+from vitruvius.render import policy
 
 SCRIPT = Path(__file__).parent.parent / "docs" / "make_site.py"
 
@@ -30,6 +31,15 @@ def test_documents_become_pages_whose_links_lead_to_pages(maker: ModuleType, tmp
     assert 'href="verbs.html' in pages["index"].body
     assert not any(re.search(r'href="[^":]*\.md', page.body) for page in pages.values())
     assert (tmp_path / "ranking.png").is_file()
+    assert not [name for name, page in pages.items() if re.search(r"<[^<>]* style=", page.body)]
+
+
+def test_the_columns_of_a_table_are_aligned_without_style_attributes_which_the_policy_refuses(
+    maker: ModuleType, tmp_path: Path
+) -> None:
+    body, _ = maker._converted("| a | b |\n|---|---:|\n| c | 1 |\n", "README.md", tmp_path)
+    assert '<td class="right">1</td>' in body
+    assert "style=" not in body
 
 
 def test_every_option_of_every_verb_is_listed(maker: ModuleType) -> None:
@@ -61,4 +71,8 @@ def test_the_whole_site_is_made_and_works_from_disk(maker: ModuleType, tmp_path:
     assert {f"lesson-{name}" for name in plugins.members("lessons")} <= names
     for path in tmp_path.glob("*.html"):
         if path.name != "digits.html":  # a page of its own, with its own promise
-            assert not re.search(r'(src|<link[^>]*href)="https?:', path.read_text()), path.name
+            text = path.read_text()
+            assert not re.search(r'(src|<link[^>]*href)="https?:', text), path.name
+            assert not re.search(r"<[^<>]* style=|unsafe-inline", text), path.name
+            (style,) = re.findall("<style>(.*?)</style>", text, re.DOTALL)
+            assert f"style-src {policy.hashed(style)};" in text, path.name

@@ -47,7 +47,7 @@ def test_the_figure_counts_how_often_a_place_is_read() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"shape": [28]}, "shape has 1 entries: it needs [length, channels] or [height, width, channels]"),
+        ({"shape": [28]}, "shape has 1 entry: it needs [length, channels] or [height, width, channels]"),
         ({"shape": [3, 3, 1]}, "kernel spans 4 places, axis 0 of shape has 3 and 0 of padding"),
         ({"kernel": [4, 4, 2]}, "kernel has [4, 4, 2]: it needs one number or 2"),
         ({"stride": [1, 1, 1]}, "stride has [1, 1, 1]: it needs one number or 2"),

@@ -38,8 +38,8 @@ def test_minibatches_of_many_seeds_are_refused_before_one_is_drawn(
     sizes = {"patch": 4, "width": 8, "depth": 1, "heads": 1, "mlp": 8}
     files.write_json(networks, [{"arch": sizes}])
     many = Config(archs=(str(networks),), data="noise", batch=200, seeds=1000)
-    with pytest.raises(UserError, match="1,000 seeds with minibatches of 200 images need 2.3 GiB"):
+    with pytest.raises(UserError, match="1,000 seeds with minibatches of 200 images would take 2.3 GiB"):
         session.prepare(many)
     few = many.model_copy(update={"seeds": 300, "spread": "processes", "workers": 4})
-    with pytest.raises(UserError, match="in each of 5 processes need 3.4 GiB"):
+    with pytest.raises(UserError, match="in each of 5 processes would take 3.4 GiB"):
         session.prepare(few)

@@ -60,7 +60,7 @@ def test_slow_networks_are_left_out_before_training_and_a_resumed_search_does_no
     assert len(lines) == 2
     times["net-1"] = 9.0
     resumed = search(lines[:1], max_ms=2)  # killed after the first group
-    assert "1 networks are timed" in said(resumed)[0]
+    assert "to be timed: 1 network" in said(resumed)[0]
     assert (resumed.ms, list(resumed.prepared.networks)) == (found.ms, [PRESET, 1, 2])
 
 

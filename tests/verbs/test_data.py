@@ -53,7 +53,7 @@ def test_pictures_in_two_parts_are_named(photos: Path, capsys: pytest.CaptureFix
     shutil.copy(photos / "train" / "kind0" / "0.png", photos / "test" / "kind0" / "copy.png")
     assert main(["data", "photos", "--name", "a"]) == 0
     shown = capsys.readouterr().out
-    assert shown.startswith("1 test images are near-duplicates of others: accuracies on them flatter")
+    assert shown.startswith("near-duplicates of others: 1 test image; accuracies on them flatter")
     assert "test/kind0/copy.png" in shown
     assert "train/kind0/0.png" in Path("runs/data/a/duplicates.csv").read_text()
 

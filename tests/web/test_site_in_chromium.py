@@ -95,7 +95,7 @@ def test_a_student_s_values_are_checked_and_stay(page: Any, site: Visitor) -> No
     assert page.get_by_label("edges edges without loops").input_value() == "3"
     page.get_by_label("edges edges without loops").fill("6")
     page.get_by_role("button", name="Check").click()
-    verdict.get_by_text("All right: 1 of 1 values.").wait_for()
+    verdict.get_by_text("All right: 1 of 1 value.").wait_for()
     page.get_by_role("link", name="Show the solution").click()
     page.locator("#worked", has_text="proofs hold").wait_for()
 

@@ -13,6 +13,7 @@ from pydantic import (
 )
 
 from vitruvius.core.config import Strict
+from vitruvius.core.counted import counted
 from vitruvius.core.errors import unknown
 from vitruvius.core.plugins import members
 
@@ -78,7 +79,7 @@ class Arch(Strict):
         for field in ("heads", "head_dim", "mlp"):
             value = given.get(field) if isinstance(given, dict) else None
             if isinstance(value, list | tuple) and len(value) != arch.depth:
-                raise ValueError(f"{field} has {len(value)} entries for depth {arch.depth}")
+                raise ValueError(f"{field} has {counted(len(value), 'entry')} for depth {arch.depth}")
         return arch
 
     @model_validator(mode="after")
@@ -89,9 +90,8 @@ class Arch(Strict):
             )
         if self.patch % 2 ** len(self.stem):
             cure = f"it must be a multiple of {2 ** len(self.stem)}"
-            raise ValueError(
-                f"patch {self.patch} with {len(self.stem)} convolutions that halve the image: {cure}"
-            )
+            halvings = counted(len(self.stem), "halving convolution")
+            raise ValueError(f"patch {self.patch} after {halvings} of the stem: {cure}")
         if self.pooling == "cls" and not self.class_token:
             raise ValueError("pooling 'cls' needs class_token true; without one choose pooling 'mean'")
         if self.kernel not in members("kernels"):

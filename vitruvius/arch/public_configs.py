@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from vitruvius.arch.arch import Arch
+from vitruvius.core.counted import counted
 from vitruvius.core.errors import UserError
 from vitruvius.core.files import read_json
 
@@ -94,7 +95,7 @@ def refuse_inexpressible(arch: Arch, library: str) -> None:
     if not uneven and inner != {arch.width}:
         reasons.append(f"heads x head_dim {inner.pop()} other than width {arch.width}")
     if arch.stem:
-        reasons.append(f"a stem of {len(arch.stem)} convolutions")
+        reasons.append(f"a stem of {counted(len(arch.stem), 'convolution')}")
     if not arch.out_bias:
         reasons.append("out_bias false")
     if library == "transformers":

@@ -20,6 +20,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from vitruvius.core.counted import counted
 from vitruvius.core.errors import UserError, reason
 from vitruvius.datasets import Dataset, Split, _samples
 
@@ -66,7 +67,7 @@ def _labelled(path: Path, images: Bytes, labels: Bytes, classes: int) -> tuple[T
     if images.ndim != 3 or labels.ndim != 1:
         raise UserError(f"{path}: images have 3 dimensions and labels 1, not {images.ndim} and {labels.ndim}")
     if len(images) != len(labels):
-        raise UserError(f"{path}: {len(images):,} images but {len(labels):,} labels")
+        raise UserError(f"{path}: {counted(len(images), 'image')} but {counted(len(labels), 'label')}")
     if (top := labels.max()) >= classes:
         raise UserError(f"{path}: label {top} at position {labels.argmax()}, labels are 0 to {classes - 1}")
     return torch.from_numpy(images[:, None]), torch.from_numpy(labels.astype(np.int64))

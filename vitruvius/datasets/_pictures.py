@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from vitruvius.arch import auto
+from vitruvius.core.counted import counted
 from vitruvius.core.errors import UserError
 from vitruvius.core.records import Progress
 from vitruvius.datasets import (
@@ -93,7 +94,8 @@ def dataset(found: Found, options: Options) -> Dataset:
         foreign=found.foreign,
         bad=bad,
     )
-    source = f"{sum(map(len, good)):,} pictures of {len(classes) or 'unknown'} classes from {found.where}"
+    of = counted(len(classes), "class") if classes else "unknown classes"
+    source = f"{counted(sum(map(len, good)), 'picture')} of {of} from {found.where}"
     return Dataset(
         f"{found.name}@{side}",
         train,

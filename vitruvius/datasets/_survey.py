@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 from vitruvius.core.blocks import Block, Cell, Table, Text
 from vitruvius.core.config import Strict
+from vitruvius.core.counted import counted
 from vitruvius.core.records import Record
 
 Fit = Literal["squash", "crop", "pad"]
@@ -55,8 +56,9 @@ class Survey(Record):
         """Show the answer first: how many of what; then the table, then what is odd."""
         total = {part: sum(counts) for part, counts in self.counts.items()}
         shape = " x ".join(map(str, self.shape))
-        of = f" of {len(self.classes)} classes" if self.classes else " without labels"
-        yield Text(text=f"{self.name}: {sum(total.values()):,} samples{of}, {shape}", style="title")
+        of = f" of {counted(len(self.classes), 'class')}" if self.classes else " without labels"
+        samples = counted(sum(total.values()), "sample")
+        yield Text(text=f"{self.name}: {samples}{of}, {shape}", style="title")
         yield Table(columns=("class", *self.counts, "all"), rows=tuple(self._rows()), note=self._note())
         for sentence in (*self._sizes(), *self.remarks()):
             yield Text(text=sentence, style="note")

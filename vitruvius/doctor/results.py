@@ -10,6 +10,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 from vitruvius.checks import Finding, quoted, shown_location
 from vitruvius.core import blocks, config, records
 from vitruvius.core.blocks import Block, Text
+from vitruvius.core.counted import counted
 
 
 class Skipped(config.Strict):
@@ -148,7 +149,7 @@ class Result(records.Result):
         if not self.checked:
             return
         if self.steps:
-            yield Text(text=f"{self.steps} steps watched", style="note")
+            yield Text(text=f"{counted(self.steps, 'step')} watched", style="note")
         reasons: dict[str, list[str]] = {}
         for skipped in self.skipped:
             reasons.setdefault(skipped.why, []).append(skipped.check)

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from vitruvius.core import records
 from vitruvius.core.blocks import Block, Table, Text
 from vitruvius.core.config import Strict
+from vitruvius.core.counted import counted
 
 LARGEST_DIFFERENCE = 1e-4
 """Scores of a float32 export may differ by at most this much from those of the run."""
@@ -67,8 +68,8 @@ class Result(records.Result):
             ("milliseconds per image in torch", f"{found.milliseconds_torch:.3g}"),
             ("milliseconds per image exported", f"{found.milliseconds_exported:.3g}"),
         )
-        threads = f"{found.threads} thread{'s' * (found.threads != 1)}"
-        note = f"{found.images:,} {found.split} images, {found.batch} at a time, {threads}"
+        images, threads = counted(found.images, f"{found.split} image"), counted(found.threads, "thread")
+        note = f"{images}, {found.batch} at a time, {threads}"
         yield Table(title=f"{self.format}, {self.precision}", columns=("", ""), rows=rows, note=note)
         yield Table(columns=("file", "bytes"), rows=tuple((file.name, file.size) for file in self.files))
         for text in self.notes:

@@ -6,6 +6,7 @@ from typing import ClassVar
 from vitruvius.core import records
 from vitruvius.core.blocks import Block, Table, Text
 from vitruvius.core.config import Strict
+from vitruvius.core.counted import counted
 from vitruvius.datasets import Survey
 
 SHOWN = 10  # pairs that are listed
@@ -58,9 +59,9 @@ class Result(records.Result):
         if bad:
             return f"{bad:,} unreadable: a training stops before it begins, unless with --skip-bad"
         counts = {part: self.comparison.count(part) for part in ("validation", "test")}
-        shared = [f"{count:,} {part} images" for part, count in counts.items() if count]
+        shared = [counted(count, f"{part} image") for part, count in counts.items() if count]
         if shared:
-            return f"{' and '.join(shared)} are near-duplicates of others: accuracies on them flatter"
+            return f"near-duplicates of others: {' and '.join(shared)}; accuracies on them flatter"
         labelled = (
             "a classifier can be trained" if len(self.survey.classes) > 1 else "there are no classes to learn"
         )

@@ -3,8 +3,8 @@
 import math
 from typing import Any
 
+from vitruvius.core.counted import counted
 from vitruvius.lessons import Answer, Proof, Value
-from vitruvius.lessons._shapes import counted
 
 SLACK = 1e-12
 """Absolute difference that is rounding, whatever the size of the values."""

@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from vitruvius.core.counted import counted
+
 LARGEST = 64
 """Rows and columns that a lesson still shows on a board; the limit of every letter without its own."""
 
@@ -52,16 +54,6 @@ def _faults(
     if size != needed:
         # a number stands in the shape already: no words
         yield "" if dim.isdigit() else f"{dim} = {needed} as in {sizes[parts[0]][1]}"
-
-
-def counted(count: int, noun: str) -> str:
-    """A number with its noun.
-
-    >>> counted(1, "entry"), counted(2, "entry"), counted(0, "row")
-    ('1 entry', '2 entries', '0 rows')
-    """
-    many = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{count} {noun if count == 1 else many}"
 
 
 def _measured(name: str, value: Any, dims: list[str]) -> tuple[int, ...]:

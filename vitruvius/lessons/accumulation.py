@@ -17,6 +17,7 @@ from torch.nn import functional
 
 from vitruvius import lessons
 from vitruvius.core.config import Ints
+from vitruvius.core.counted import counted
 from vitruvius.lessons import Answer, Attempt, Board, Proof, Step
 from vitruvius.lessons._figures import curves
 from vitruvius.lessons._proofs import agree
@@ -47,7 +48,7 @@ class Question(lessons.Question):
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
         if sum(self.unequal) != self.effective or min(self.unequal) < 1:
-            has = f"{list(self.unequal)}, {sum(self.unequal)} samples"
+            has = f"{list(self.unequal)}, {counted(sum(self.unequal), 'sample')}"
             raise ValueError(
                 f"unequal has {has}, it needs positive sizes that add up to effective = {self.effective}"
             )

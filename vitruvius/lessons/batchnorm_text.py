@@ -16,6 +16,7 @@ from torch import nn
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Bars
+from vitruvius.core.counted import counted
 from vitruvius.lessons import Answer, Attempt, Board, Exact, Matrix, Proof, Step, exact, latex
 from vitruvius.lessons._board import added
 from vitruvius.lessons._draws import whole
@@ -55,8 +56,9 @@ class Question(lessons.Question):
     def _is_a_batch(self) -> Self:
         widths = {len(word) for sentence in self.sentences for word in sentence}
         if not self.sentences or not all(self.sentences) or len(widths) != 1 or max(widths) < 2:
+            has = counted(len(self.sentences), "sentence")
             raise ValueError(
-                f"sentences has {len(self.sentences)} sentences with words of {sorted(widths)} features: "
+                f"sentences has {has} with words of {sorted(widths)} features: "
                 "needs at least 1 sentence, each of at least 1 word, all words with one number of features "
                 "from 2 on"
             )

@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Heatmap
+from vitruvius.core.counted import counted
 from vitruvius.lessons import Answer, Attempt, Board, Proof, Step
 from vitruvius.lessons._figures import heatmap
 from vitruvius.lessons._proofs import agree
@@ -78,7 +79,7 @@ class Question(lessons.Question):
     def _has_room(self) -> Self:
         if len(self.shape) not in (2, 3):
             needs = "it needs [length, channels] or [height, width, channels]"
-            raise ValueError(f"shape has {len(self.shape)} entries: {needs}")
+            raise ValueError(f"shape has {counted(len(self.shape), 'entry')}: {needs}")
         for index, axis in enumerate(self.axes):
             if axis.span > axis.padded:
                 has = f"axis {index} of shape has {axis.size} and {2 * axis.padding} of padding"

@@ -16,13 +16,13 @@ from pydantic import Field, model_validator
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Lines, Series
+from vitruvius.core.counted import counted
 from vitruvius.lessons import Answer, Attempt, Board, Exact, Matrix, Proof, Step, Vector, exact
 from vitruvius.lessons._board import column
 from vitruvius.lessons._draws import whole
 from vitruvius.lessons._exact import worth
 from vitruvius.lessons._figures import curves
 from vitruvius.lessons._proofs import agree, holds
-from vitruvius.lessons._shapes import counted
 from vitruvius.lessons._tensors import Array
 
 SUBJECT = "training"

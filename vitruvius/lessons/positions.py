@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 from torch import Tensor
 
 from vitruvius import lessons
+from vitruvius.core.counted import counted
 from vitruvius.lessons import Answer, Attempt, Board, Matrix, Proof, Step, exact, latex
 from vitruvius.lessons._draws import whole
 from vitruvius.lessons._figures import heatmap
@@ -47,7 +48,8 @@ class Question(lessons.Question):
     @model_validator(mode="after")
     def _has_pairs_and_an_order(self) -> Self:
         if (width := self.sizes["D"]) % 2:
-            raise ValueError(f"x has {width} columns: it needs an even number, a sine and a cosine each")
+            has = counted(width, "column")
+            raise ValueError(f"x has {has}: it needs an even number, a sine and a cosine each")
         if sorted(self.places) != list(range(len(self.x))) or self.places == sorted(self.places):
             needs = f"it needs each of 0 to {len(self.x) - 1} once, not all in their own places"
             raise ValueError(f"order is {self.places}: {needs}")

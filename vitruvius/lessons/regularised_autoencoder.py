@@ -17,6 +17,7 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from vitruvius import lessons
+from vitruvius.core.counted import counted
 from vitruvius.lessons import Answer, Attempt, Board, Exact, Proof, Step, Vector, exact, latex
 from vitruvius.lessons._draws import different
 from vitruvius.lessons._exact import root, surd
@@ -46,7 +47,8 @@ class Question(lessons.Question):
     def _has_a_minimum(self) -> Self:
         values, weight = self.eigenvalues, self.weight
         if self.latent > len(values):
-            raise ValueError(f"eigenvalues has {len(values)} entries, it needs {self.latent} (latent) to 16")
+            has = counted(len(values), "entry")
+            raise ValueError(f"eigenvalues has {has}, it needs {self.latent} (latent) to 16")
         if min(values) < 0 or max(values) == 0:
             raise ValueError(f"eigenvalues has {min(values)}: variances are not negative, and not all 0")
         if weight <= 0:

@@ -8,6 +8,7 @@ from typing import Any
 from vitruvius.core import records
 from vitruvius.core.blocks import Block, Table, Text
 from vitruvius.core.config import Strict
+from vitruvius.core.counted import counted
 from vitruvius.measuring.prices import PriceList
 
 MIB = 2**20
@@ -97,7 +98,7 @@ def where(device: str, threads: int) -> str:
     >>> where("cpu", 1), where("cpu", 2)
     ('cpu, 1 thread', 'cpu, 2 threads')
     """
-    return f"{device}, {threads} thread{'s' * (threads != 1)}"
+    return f"{device}, {counted(threads, 'thread')}"
 
 
 def as_csv(rows: Iterable[Measurement]) -> str:

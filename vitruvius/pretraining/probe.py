@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize
 
+from vitruvius.core.counted import counted
 from vitruvius.core.errors import UserError
 from vitruvius.datasets import Dataset, stratified_order
 from vitruvius.pretraining.results import FeatureScore
@@ -107,9 +108,10 @@ def protocol(config: ProbeChoice, data: Dataset) -> str:
         "knn": "20 nearest neighbours by cosine, weighed by exp(cosine / 0.07)",
     }[config.method]
     labels = len(data.train) if config.labels == "all" else config.labels
-    drawn = "all" if config.labels == "all" else f"{config.draws} draws, classes in proportion, of"
-    counted = f"counted on the {len(getattr(data, config.on)):,} {config.on} samples"
-    return f"{how}; {drawn} {labels:,} training labels, {counted}"
+    draws = counted(config.draws, "draw")
+    drawn = "all" if config.labels == "all" else f"{draws}, classes in proportion, of"
+    judged = counted(len(getattr(data, config.on)), f"{config.on} sample")
+    return f"{how}; {drawn} {counted(labels, 'training label')}, counted on the {judged}"
 
 
 def features(encode: Encode, split: Batches) -> Tensor:

@@ -5,6 +5,7 @@ from typing import Any
 
 from vitruvius.core import files
 from vitruvius.core.blocks import Bars, Block, Figure, Lines, Panels, Pictures, Series, Text
+from vitruvius.core.counted import counted
 from vitruvius.core.runs import RunFolder
 from vitruvius.pretraining.latent_size import answer
 from vitruvius.pretraining.results import (
@@ -92,7 +93,7 @@ def reconstructions(rows: Rows) -> Pictures:
 
 def probe_bars(result: ProbeResult) -> Bars:
     """Plot the probe accuracy of each kind of features."""
-    title = f"Probe accuracy on {result.data} with {result.labels:,} labels"
+    title = f"Probe accuracy on {result.data} with {counted(result.labels, 'label')}"
     names, values = zip(*((row.features, round(100 * row.mean, 2)) for row in result.rows), strict=True)
     return Bars(title=title, names=names, values=values, y_label="%")
 

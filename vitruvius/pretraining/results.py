@@ -6,6 +6,7 @@ from typing import Any
 from vitruvius.core import records
 from vitruvius.core.blocks import Block, Table, Text
 from vitruvius.core.config import Strict
+from vitruvius.core.counted import counted
 from vitruvius.datasets import Fit
 
 
@@ -119,7 +120,9 @@ class Result(records.Result):
             yield certificate_table(self.certificates)
             yield from convergence(self.certificates)
             yield from penalised_tables(self.certificates, most=10)
-        yield Text(text=f"{self.epochs} epochs, {self.seconds:.0f} s; run: {self.run}", style="note")
+        yield Text(
+            text=f"{counted(self.epochs, 'epoch')}, {self.seconds:.0f} s; run: {self.run}", style="note"
+        )
 
 
 class SavedAutoencoder(Strict):

@@ -8,6 +8,7 @@ from pydantic import Field
 from vitruvius.core import plugins
 from vitruvius.core.blocks import Table, Text
 from vitruvius.core.config import Strict
+from vitruvius.core.counted import counted
 
 STRUCTURAL = plugins.constant(plugins.PACKAGE / "proxies" / "__init__.py", "STRUCTURAL")
 """Scores that only count; they are shown beside those that were asked for."""
@@ -69,12 +70,12 @@ def beaten(accuracy: str, evaluation: Mapping[str, Evaluation]) -> Iterator[Text
     count = next(iter(compared.values())).best_count
     beats = [name for name, one in compared.items() if one.verdict.startswith("beats")]
     tau = evaluation[count].kendall if count in evaluation else Interval()
-    counted = f"counting {count}{', then params' * (count != 'params')} (tau {interval(tau)})"
+    counting = f"counting {count}{', then params' * (count != 'params')} (tau {interval(tau)})"
     best = max(compared, key=lambda name: compared[name].kendall.value or -1.0)
-    text = f"{', '.join(beats)} {'beat' if len(beats) > 1 else 'beats'} {counted}"
+    text = f"{', '.join(beats)} {'beat' if len(beats) > 1 else 'beats'} {counting}"
     if not beats:
         gain = f"tau {interval(compared[best].kendall)}, gain {interval(compared[best].gain)}"
-        text = f"no score beats {counted}; the best of {len(compared)} compared is {best} ({gain})"
+        text = f"no score beats {counting}; the best of {len(compared)} compared is {best} ({gain})"
     yield Text(text=f"{accuracy}: {text}", style="good" if beats else "title")
 
 
@@ -90,7 +91,7 @@ def evaluations(accuracy: str, evaluation: Mapping[str, Evaluation]) -> Table:
         else:
             rows.append((name, params, depth, seeds))
     if count:
-        title = f"What the scores are worth for {accuracy}, {count} networks"
+        title = f"What the scores are worth for {accuracy}, {counted(count, 'network')}"
         names = ("score", "tau [95 %]", "gain", "within size, pairs", "params", "seeds", "regret 1 / 5")
         return Table(title=title, columns=names, rows=tuple(rows))
     columns = ("score", "tau with params", "with depth", "between seeds")
@@ -142,7 +143,7 @@ def ceiling(noise: NoiseCeiling) -> str:
     agree, agree_within = map(interval, taus)
     reach, reach_within = (interval(reachable(tau, noise.trainings)) for tau in taus)
     what = "one training" if noise.trainings == 1 else f"the mean of {noise.trainings}"
-    pairs = f"{noise.kendall_within_size.pairs} pairs"
+    pairs = counted(noise.kendall_within_size.pairs, "pair")
     return (
         f"noise ceiling: two trainings of the same networks agree with tau {agree}, within size "
         f"{agree_within} ({pairs}); against {what} a score without noise could reach {reach}, "

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
 
 from vitruvius.arch import cost
+from vitruvius.core.counted import counted
 from vitruvius.core.errors import UserError
 from vitruvius.proxies import OnePass
 
@@ -23,8 +24,9 @@ def refuse_batches(shape: Sequence[int], batch: int, seeds: int, processes: int)
     need, have = cost.FLOAT * math.prod(shape) * batch * seeds * processes, cost.memory_bytes()
     if need > SHARE * have:
         copies = f" in each of {processes} processes" if processes > 1 else ""
+        asked = f"{counted(seeds, 'seed')} with minibatches of {counted(batch, 'image')}{copies}"
         raise UserError(
-            f"{seeds:,} seeds with minibatches of {batch:,} images{copies} need {need / 2**30:,.1f} GiB, "
+            f"{asked} would take {need / 2**30:,.1f} GiB, "
             f"more than half of this machine's {have / 2**30:,.1f} GiB: choose fewer --seeds or a smaller "
             "--batch"
         )

@@ -9,6 +9,7 @@ from typing import Any
 from vitruvius.arch.arch import Arch
 from vitruvius.core import files, plugins
 from vitruvius.core.blocks import Block, Panels, Scatter, Table, Text
+from vitruvius.core.counted import counted
 from vitruvius.ranking.evaluation import Evaluation, evaluations, interval, short, verdicts
 from vitruvius.ranking.results import Candidate, Result, answer, networks, remarks
 from vitruvius.render import figures
@@ -60,7 +61,9 @@ def panels(result: Result, column: str) -> Panels:
         shown = figure.names if len(figure.names) <= LABELLED else ()
         names = tuple(name.rpartition(": ")[0] for name in shown)
         figures.append(figure.model_copy(update={"names": names}))
-    return Panels(title=f"{len(result.archs)} networks on {result.data}", figures=tuple(figures), columns=3)
+    return Panels(
+        title=f"{counted(len(result.archs), 'network')} on {result.data}", figures=tuple(figures), columns=3
+    )
 
 
 def scatter(result: Result, column: str, proxy: str) -> Scatter:

@@ -11,6 +11,7 @@ from vitruvius.arch.arch import Arch
 from vitruvius.core import records
 from vitruvius.core.blocks import Block, Cell, Table, Text
 from vitruvius.core.config import Strict
+from vitruvius.core.counted import counted
 from vitruvius.measuring.prices import legend
 from vitruvius.ranking.evaluation import (
     STRUCTURAL,
@@ -139,7 +140,7 @@ class Reranking(Strict):
             (place, row.name, None if row.accuracy is None else f"{row.accuracy:.2%}", _between(row))
             for place, row in enumerate(self.rows[:most], 1)
         ]
-        title = f"{len(self.rows)} networks without a known {self.column}"
+        title = f"{counted(len(self.rows), 'network')} without a known {self.column}"
         return Table(title=title, columns=("place", "network", "predicted", "95 %"), rows=tuple(cells))
 
 
@@ -256,7 +257,9 @@ def networks(result: Result, shown: Sequence[str], most: int) -> Table:
 
     sizes = ("place", "network", "parameters", "MACs", "depth", "peak MiB")
     columns = (*sizes, *["predicted ms"] * with_ms, *["accuracy"] * with_accuracy, *shown)
-    title = f"{len(rows)} networks by {first}{f', with {result.accuracy_name(ONLY)}' * with_accuracy}"
+    title = (
+        f"{counted(len(rows), 'network')} by {first}{f', with {result.accuracy_name(ONLY)}' * with_accuracy}"
+    )
     shown_rows = tuple(map(cells, rows[:most]))
     note = f"{len(rows) - most:,} more in scores.csv" if len(rows) > most else ""
     return Table(title=title, columns=columns, rows=shown_rows, note=note)
@@ -285,7 +288,7 @@ def remarks(result: Result) -> Iterator[Text]:
 def _about_columns(result: Result) -> Iterator[Text]:
     """What the columns of memory and time mean."""
     if any(row.peak_bytes is not None for row in result.archs):
-        text = f"peak MiB: memory of a training step with {result.config.batch} images"
+        text = f"peak MiB: memory of a training step with {counted(result.config.batch, 'image')}"
         error = result.prediction_error
         if error is not None and any(row.predicted_ms is not None for row in result.archs):
             text += f"; {legend(error)}"

@@ -19,6 +19,7 @@ from vitruvius import proxies
 from vitruvius.arch import cost
 from vitruvius.arch.arch import Arch
 from vitruvius.core import files, plugins
+from vitruvius.core.counted import counted
 from vitruvius.core.errors import UserError
 from vitruvius.core.records import Record, Score
 from vitruvius.datasets import Dataset
@@ -205,7 +206,7 @@ def _reason(error: Exception, batch: int) -> str:
     text = str(error)
     if isinstance(error, MemoryError | torch.OutOfMemoryError) or "allocate memory" in text:
         # Half the batch would be another score, not comparable with the others.
-        return f"out of memory with {batch} images: choose a smaller --batch"
+        return f"out of memory with {counted(batch, 'image')}: choose a smaller --batch"
     if isinstance(error, UserError):
         return text
     return f"{type(error).__name__}: {text.strip().partition(chr(10))[0][:200]}"

@@ -1,7 +1,7 @@
 // Sort the table of networks by a chosen score; the page's data map score -> network name -> rank.
 const ranks = JSON.parse(document.getElementById("data").textContent);
 const tables = [...document.querySelectorAll("table")];
-const table = tables.find(table => table.caption && table.caption.textContent.includes(" networks by "));
+const table = tables.find(table => table.caption && / networks? by /.test(table.caption.textContent));
 const choice = document.createElement("select");
 choice.ariaLabel = "sort by";
 for (const score of Object.keys(ranks)) choice.add(new Option(score));

@@ -7,6 +7,7 @@ import torch
 
 from vitruvius.arch.arch import Arch
 from vitruvius.arch.tables import Named
+from vitruvius.core.counted import counted
 from vitruvius.core.errors import UserError
 from vitruvius.core.records import Note, Record
 from vitruvius.measuring import latency, prices
@@ -64,7 +65,9 @@ def _measure(search: Search, numbers: Sequence[int]) -> Generator[Record, None, 
     left = [number for number in numbers if number not in kept]
     if left:
         cure = "`vitruvius measure --calibrate` makes one"
-        yield Note(text=f"no price list of this machine ({cure}): {len(left)} networks are timed")
+        yield Note(
+            text=f"no price list of this machine ({cure}); to be timed: {counted(len(left), 'network')}"
+        )
     for start in range(0, len(left), TOGETHER):
         part = {search.prepared.name(number): number for number in left[start : start + TOGETHER]}
         times = measured([(name, search.prepared.networks[number].arch) for name, number in part.items()])

@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from vitruvius.core import files
+from vitruvius.core.counted import counted
 from vitruvius.core.errors import Interrupted
 from vitruvius.core.records import Note, Progress, Record
 from vitruvius.core.signals import StopRequest
@@ -37,7 +38,7 @@ def train(search: Search, requests: Sequence[Request]) -> Generator[Record, None
         if not claimed:
             refuse_if_stopped(search)
             if not waited:
-                yield Note(text=f"waiting for {len(left)} trainings of other machines")
+                yield Note(text=f"waiting for {counted(len(left), 'training')} of other machines")
             waited = True
             time.sleep(POLL)
             continue

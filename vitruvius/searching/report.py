@@ -4,6 +4,7 @@ from pathlib import Path
 
 from vitruvius.core import files
 from vitruvius.core.blocks import Block, Panels, Scatter, Table, Text
+from vitruvius.core.counted import counted
 from vitruvius.render import figures, page
 from vitruvius.searching.results import Learned, Network, Result, csv_row, front_table, networks_table
 
@@ -41,9 +42,9 @@ def about(result: Result) -> str:
     """Say in a paragraph what was done, in the order of the stages."""
     plan = result.plan
     rungs = ", ".join(
-        f"{rung.networks} network{'s' * (rung.networks != 1)} for {rung.steps:,} steps" for rung in plan.rungs
+        f"{counted(rung.networks, 'network')} for {counted(rung.steps, 'step')}" for rung in plan.rungs
     )
-    finalists = f"{plan.finalists} finalist{'s' * (plan.finalists != 1)}"
+    finalists = counted(plan.finalists, "finalist")
     return (
         f"{result.drawn:,} networks of the space {result.space} were drawn with seed {result.seed}; "
         f"{result.fitting:,} fit the budget. Trained were {rungs or 'no networks shortly'}, then {finalists} "

@@ -8,6 +8,7 @@ from vitruvius.arch.arch import Arch
 from vitruvius.core import records
 from vitruvius.core.blocks import Block, Cell, Table, Text
 from vitruvius.core.config import Strict
+from vitruvius.core.counted import counted
 from vitruvius.measuring.prices import legend
 from vitruvius.ranking.evaluation import Interval, short
 from vitruvius.searching.plan import Plan
@@ -137,10 +138,10 @@ class Learned(Strict):
     def sentence(self) -> str:
         """Say how well accuracy was predicted and what followed from that."""
         if self.tau is None:
-            return f"{self.step}: {self.labels} accuracies are too few to learn from."
+            return f"{self.step}: {counted(self.labels, 'accuracy')}, too few to learn from."
         taus = f"leave-one-out tau {short(self.tau)}, counting parameters {short(self.counting)}"
         used = "it was used" if self.used else "not used, as it is no better or the accuracies are too few"
-        return f"{self.step}: from {self.labels} accuracies, {taus}: {used}."
+        return f"{self.step}: from {counted(self.labels, 'accuracy')}, {taus}: {used}."
 
 
 class Spent(Strict):
@@ -224,7 +225,7 @@ class Result(records.Result):
             yield Text(text=f"Not to be told apart from it: {', '.join(self.equals)}.")
         spent, failed = self.spent, f", {self.spent.failed} failed" if self.spent.failed else ""
         yield Text(
-            text=f"Spent: {spent.networks} network{'s' * (spent.networks != 1)}, "
+            text=f"Spent: {counted(spent.networks, 'network')}, "
             f"{spent.trainings:.1f} full trainings, "
             f"{duration(spent.seconds)}{failed}."
         )
@@ -253,7 +254,7 @@ def describe(arch: Arch) -> str:
     """Say a network in words."""
     layer = arch.layers[0]
     same = len(set(arch.layers)) == 1
-    heads = f"{layer.heads} head{'s' if layer.heads > 1 else ''}"
+    heads = counted(layer.heads, "head")
     about = f"{heads} of {layer.head_dim}, mlp {layer.mlp}" if same else "layers that differ"
     return f"patch {arch.patch}, width {arch.width}, depth {arch.depth}, {about}"
 
@@ -331,7 +332,7 @@ def networks_table(result: Result, most: int) -> Table:
     legends = [legend(known.error)] if known and "predicted" in with_ms else []
     full_name = f"{result.plan.steps:,} steps"
     return Table(
-        title=f"{len(result.networks)} networks, validation accuracy after",
+        title=f"{counted(len(result.networks), 'network')}, validation accuracy after",
         columns=(*columns, full_name, "role", "what it is"),
         rows=tuple(rows),
         note="; ".join((*more, *legends)),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from vitruvius.core import files, integrity, runs
 from vitruvius.core.config import Flags
+from vitruvius.core.counted import counted
 from vitruvius.core.errors import UserError, WorkFailed
 from vitruvius.core.records import Note, Record
 from vitruvius.core.runs import RunFolder
@@ -66,7 +67,7 @@ def run(
     try:
         search = Search(prepared, folder, study, stop, lines, flags.allow_inexact)
         if left := study.requeue_own():
-            yield Note(text=f"{left} trainings were running when the search stopped: they go on")
+            yield Note(text=f"running when the search stopped, and going on: {counted(left, 'training')}")
         with queueing.announced(stop, folder.folder):
             finalists, baselines = yield from stages.run(search)
         result = finish(search, finalists, baselines, flags)

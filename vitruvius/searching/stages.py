@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from vitruvius.core.counted import counted
 from vitruvius.core.errors import WorkFailed
 from vitruvius.core.records import Note, Record
 from vitruvius.ranking import score, surrogate
@@ -33,7 +34,7 @@ def run(search: Search) -> Generator[Record, None, tuple[list[int], dict[str, in
     text = f"candidates: {drawn.fitting:,} of {drawn.tried:,} networks of the space {prepared.space} fit"
     yield _stage(search, 1, text, _planned(search))
     yield from latency.keep_fast(search)
-    text = f"features: structure and {len(PROXIES)} scores of {len(search.numbers)} networks"
+    text = f"features: structure and {len(PROXIES)} scores of {counted(len(search.numbers), 'network')}"
     yield _stage(search, 2, text, _planned(search))
     yield from score_networks(search)
     finalists: list[int] = []
@@ -80,7 +81,9 @@ def _halving(search: Search) -> Stages:
     """Train many networks shortly, and the best of them longer; return the finalists."""
     first, *later = search.plan.rungs
     steps = first.steps
-    text = f"short trainings: {first.networks} networks for {steps:,} of {search.plan.steps:,} steps"
+    text = (
+        f"short trainings: {counted(first.networks, 'network')} for {steps:,} of {search.plan.steps:,} steps"
+    )
     yield _stage(search, 3, text, _planned(search))
     half = -(-first.networks // 2)
     chosen = yield from _choose(search, "first half", _by_prior(search, {}, [], half), "by the prior")

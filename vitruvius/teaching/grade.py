@@ -9,6 +9,7 @@ from typing import Any
 from vitruvius.core import files
 from vitruvius.core.blocks import Block, Table, Text
 from vitruvius.core.config import Strict
+from vitruvius.core.counted import counted
 from vitruvius.core.errors import UserError, reason, unknown
 from vitruvius.core.visible import visible
 from vitruvius.render import page
@@ -152,8 +153,8 @@ def _blocks(
 ) -> Iterator[Block]:
     points, possible = sum(one.points for one in students), sum(one.possible for one in students)
     share = f", {points / possible:.0%} of all points" if possible else ""
-    graded = f"{len(students)} student{'s' * (len(students) != 1)} graded{share}"
-    unread = f"{len(broken)} file{'s' * (len(broken) != 1)} could not be read"
+    graded = f"{counted(len(students), 'student')} graded{share}"
+    unread = f"{counted(len(broken), 'file')} could not be read"
     yield Text(text=f"{graded}; {unread}.")
     for one in broken:
         yield Text(text=f"{visible(one.file)}: {visible(one.reason)}", style="error")

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, get_args
 
 from vitruvius.core import files, records
 from vitruvius.core.blocks import Block, Figure, Text
+from vitruvius.core.counted import counted
 from vitruvius.core.errors import UserError, reason
 from vitruvius.render import figures, latex, page, text
 from vitruvius.teaching import sheets
@@ -26,10 +27,10 @@ class Sheets(records.Result):
     seed: int
 
     def view(self) -> Iterator[Block]:
-        asked = ", ".join(self.lessons)
-        yield Text(
-            text=f"{self.variants} sheets on {asked} are in {self.folder}/sheets, the key is beside them."
-        )
+        asked, is_one = ", ".join(self.lessons), self.variants == 1
+        sheets = f"{counted(self.variants, 'sheet')} on {asked} {'is' if is_one else 'are'}"
+        beside = "it" if is_one else "them"
+        yield Text(text=f"{sheets} in {self.folder}/sheets, the key is beside {beside}.")
 
 
 def refuse_to_overwrite(folder: Path) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Block, Formula, Table, Text
+from vitruvius.core.counted import counted
 from vitruvius.teaching import check
 from vitruvius.teaching.results import Checked, Hint, Judged
 from vitruvius.teaching.solution import Solution
@@ -40,7 +41,7 @@ def sentence(solution: Solution, judged: Sequence[Judged]) -> str:
         return "Nothing was given that can be checked."
     first = next((one for one in given if one.status == "wrong"), None)
     if first is None:
-        return f"All right: {len(given)} of {len(given)} values."
+        return f"All right: {len(given)} of {counted(len(given), 'value')}."
     words = [f"The first wrong step is {_placed(solution, first.name)}{mistake(first)}."]
     follow = [one.name for one in given if one.status == "consistent"]
     if follow:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from vitruvius import datasets
 from vitruvius.arch import auto
 from vitruvius.core.config import Strict
+from vitruvius.core.counted import counted
 from vitruvius.training.recipe import ClassifierSettings
 
 IMAGES_SEEN = 500_000
@@ -72,9 +73,9 @@ def choose(facts: Facts, batch: int = 32) -> Choice:
     grid = facts.side // arch["patch"]
     reasons = (
         f"patch {arch['patch']} cuts {facts.side} pixels into {grid} x {grid} patches",
-        f"width {arch['width']} and depth {arch['depth']} for {facts.images:,} training images",
+        f"width {arch['width']} and depth {arch['depth']} for {counted(facts.images, 'training image')}",
         _augmentation(facts, shift, crop, flip),
-        f"{epochs} epochs with a warm-up of {warmup:,} of {steps:,} steps",
+        f"{counted(epochs, 'epoch')} with a warm-up of {warmup:,} of {counted(steps, 'step')}",
     )
     return Choice(arch=arch, shift=shift, crop=crop, flip=flip, epochs=epochs, warmup=warmup, reasons=reasons)
 

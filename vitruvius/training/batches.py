@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from vitruvius.core.counted import counted
 from vitruvius.core.errors import UserError
 from vitruvius.datasets import Dataset, Split
 from vitruvius.objectives import Batch
@@ -150,7 +151,7 @@ def require_classes(data: Dataset) -> None:
         raise UserError(f"{data.name}: there are no training samples")
     counts = data.class_counts()
     if not counts:
-        why = f"{len(data.train):,} samples without labels; training a classifier needs labels"
+        why = f"{counted(len(data.train), 'sample')} without labels; training a classifier needs labels"
         raise UserError(f"{data.name}: {why}")
     if sum(count > 0 for count in counts.values()) < 2:
         shown = ", ".join(f"{name}: {count:,}" for name, count in counts.items())

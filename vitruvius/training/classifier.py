@@ -14,6 +14,7 @@ from vitruvius import datasets, objectives, optimisers
 from vitruvius.arch import cost
 from vitruvius.arch.arch import Arch
 from vitruvius.core import files, plugins
+from vitruvius.core.counted import counted
 from vitruvius.core.errors import UserError
 from vitruvius.core.records import Note, Record
 from vitruvius.core.runs import RunFolder
@@ -148,7 +149,7 @@ def describe(prepared: Prepared[S]) -> Iterator[Record]:
     fits = settings.warmup_steps(len(data.train))
     if fits < settings.warmup:
         total = settings.total_steps(len(data.train))
-        why = f"a warm-up of {settings.warmup:,} steps does not fit into {total:,}"
+        why = f"a warm-up of {counted(settings.warmup, 'step')} does not fit into {total:,}"
         yield Note(text=f"{why}: it takes {fits:,}, half of them", warning=True)
     yield from init.notes(settings, data, arch)
     if settings.freeze and not settings.init:
@@ -352,7 +353,7 @@ def _measure(settings: ClassifierSettings, data: Dataset, where: torch.device, d
 def _refuse_impossible(settings: ClassifierSettings, data: Dataset, arch: Arch) -> None:
     """Refuse settings that do not fit the data or the network, and a teacher that cannot teach."""
     if settings.freeze > arch.depth:
-        raise UserError(f"--freeze {settings.freeze}: the network has {arch.depth} layers")
+        raise UserError(f"--freeze {settings.freeze}: the network has {counted(arch.depth, 'layer')}")
     if settings.patience and not len(data.validation):
         why = f"{data.name} has no validation images by which an epoch could be better"
         raise UserError(f"--patience {settings.patience}: {why}; --validation N puts some aside")

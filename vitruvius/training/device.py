@@ -11,6 +11,7 @@ from torch import Tensor
 
 from vitruvius.arch import cost
 from vitruvius.arch.arch import Arch
+from vitruvius.core.counted import counted
 from vitruvius.core.errors import UserError
 
 COMPILE_PAYS_AFTER = 1.4e12
@@ -61,7 +62,7 @@ def _gpu(index: int) -> torch.device:
     """Return a GPU of this machine after making it the one that this process computes on."""
     count = torch.cuda.device_count()
     if index >= count:
-        cure = f"start at most {count} processes on this machine, or choose --device cpu"
+        cure = f"start at most {counted(count, 'process')} on this machine, or choose --device cpu"
         raise UserError(f"process {index + 1} of this machine has no GPU, there are {count}: {cure}")
     torch.cuda.set_device(index)
     torch.set_float32_matmul_precision("high")

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from vitruvius import datasets
 from vitruvius.core import integrity
+from vitruvius.core.counted import counted
 from vitruvius.core.errors import UserError
 from vitruvius.datasets import DataChoice, Dataset, Split
 from vitruvius.training.batches import Batches
@@ -109,4 +110,5 @@ def _pixels(x_BCHW: Tensor, model: Predictor, name: str) -> Tensor:
     if arch.channels == 1 and x_BCHW.shape[1] == 3:
         grey = (x_BCHW.float() * torch.tensor(GREY).view(3, 1, 1)).sum(1, keepdim=True)
         return grey.round().to(x_BCHW.dtype)
-    raise UserError(f"{name}: images of {x_BCHW.shape[1]} channels; the run takes {arch.channels}")
+    has = counted(x_BCHW.shape[1], "channel")
+    raise UserError(f"{name}: images of {has}; the run takes {arch.channels}")

@@ -16,6 +16,7 @@ from torch import Tensor
 from vitruvius.arch import public_configs
 from vitruvius.arch.arch import Arch
 from vitruvius.core import files, integrity, runs
+from vitruvius.core.counted import counted
 from vitruvius.core.errors import UserError
 from vitruvius.core.records import Note
 from vitruvius.datasets import DataChoice, Dataset
@@ -77,7 +78,7 @@ def notes(settings: ClassifierSettings, data: Dataset, arch: Arch) -> Iterator[N
     if head is None:
         yield Note(text=f"--init {origin.name}: it has no head: that of this network starts untrained")
     elif _is_replaced(net, origin):
-        counts = f"it tells {len(head):,} classes apart, this network {arch.classes:,}"
+        counts = f"it tells {counted(len(head), 'class')} apart, this network {arch.classes:,}"
         yield Note(text=f"--init {origin.name}: its head is replaced by an untrained one: {counts}")
     elif origin.classes and origin.classes != data.classes:
         named = f"{_some(origin.classes)}, not for {_some(data.classes)}"
@@ -102,7 +103,8 @@ def normalised_like(data: Dataset, source: str) -> Dataset:
     if not mean:
         return data
     if len(mean) != len(data.mean):
-        raise UserError(f"--init {source}: it takes {len(mean)} channels, {data.name} has {len(data.mean)}")
+        takes = counted(len(mean), "channel")
+        raise UserError(f"--init {source}: it takes {takes}, {data.name} has {len(data.mean)}")
     return replace(data, mean=mean, std=std)
 
 

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from vitruvius.core.counted import counted
 from vitruvius.core.errors import Interrupted, WorkFailed
 from vitruvius.core.records import Note, Progress, Record
 from vitruvius.core.signals import StopRequest
@@ -143,7 +144,8 @@ def run(job: Job) -> Iterator[Record]:
         yield Paused(step=cursor.step, val_loss=val_loss, val_accuracy=val_accuracy)
     elif job.is_out_of_patience:
         found = f"no epoch after epoch {cursor.best_epoch} was better on the validation images"
-        yield Note(text=f"stopped early after {cursor.epoch} epochs (--patience {job.patience}): {found}")
+        ended = f"stopped early after {counted(cursor.epoch, 'epoch')} (--patience {job.patience})"
+        yield Note(text=f"{ended}: {found}")
 
 
 def kept_weights(job: Job) -> dict[str, Tensor]:

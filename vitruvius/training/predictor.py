@@ -15,6 +15,7 @@ from vitruvius import datasets
 from vitruvius.arch.arch import Arch
 from vitruvius.core import files, runs
 from vitruvius.core.config import Strict
+from vitruvius.core.counted import counted
 from vitruvius.core.errors import UserError
 from vitruvius.nn import attention_maps, layouts
 from vitruvius.nn.vit import ViT
@@ -49,7 +50,8 @@ class SavedViT(Strict):
     def _one_scale_per_channel(self) -> Self:
         for name, values in (("mean", self.mean), ("std", self.std)):
             if len(values) not in (0, 1, self.arch.channels):
-                raise ValueError(f"{name} has {len(values)} numbers for {self.arch.channels} channels")
+                has, channels = counted(len(values), "number"), counted(self.arch.channels, "channel")
+                raise ValueError(f"{name} has {has} for {channels}")
         return self
 
 
@@ -80,7 +82,7 @@ def read_picture(name: str, model: Predictor) -> Tensor:
         return (pixels_CHW * torch.tensor([0.299, 0.587, 0.114]).view(3, 1, 1)).sum(0, keepdim=True)
     if arch.channels == 3:
         return pixels_CHW.expand(3, -1, -1)
-    raise UserError(f"{name}: has {len(pixels_CHW)} channels, the network takes {arch.channels}")
+    raise UserError(f"{name}: has {counted(len(pixels_CHW), 'channel')}, the network takes {arch.channels}")
 
 
 def classify(model: Predictor, images: Sequence[Tensor], top: int) -> Iterator[Guesses]:

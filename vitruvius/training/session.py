@@ -15,6 +15,7 @@ from torch import Tensor
 
 from vitruvius.core import files, integrity, runs
 from vitruvius.core.config import Flags, RunConfig
+from vitruvius.core.counted import counted
 from vitruvius.core.errors import Interrupted, UserError, VitruviusError
 from vitruvius.core.integrity import MODEL, Beside
 from vitruvius.core.records import Note, Progress, Record
@@ -127,7 +128,7 @@ def _rising_rate(job: Job, epochs: list[Epoch]) -> Iterator[Note]:
     rate = recipe.rate(job.cursor.step + 1, samples)
     if rate > last and recipe.rate(ended, samples) != last:  # another schedule than that of the epochs before
         cure = f"--cosine-epochs {epochs[-1].epoch} would go on with {SMALL * recipe.lr:.2g}"
-        spread = f"as its cosine is spread over {recipe.cosine_epochs or recipe.epochs} epochs now"
+        spread = f"as its cosine is spread over {counted(recipe.cosine_epochs or recipe.epochs, 'epoch')} now"
         text = f"the learning rate rises again, from {last:.2g} to {rate:.2g}, {spread}"
         yield Note(text=text if recipe.cosine_epochs else f"{text}; {cure}", warning=True)
 

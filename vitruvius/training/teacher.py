@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.nn.functional import interpolate
 
 from vitruvius.core import files, runs
+from vitruvius.core.counted import counted
 from vitruvius.core.errors import UserError
 from vitruvius.datasets import Dataset
 from vitruvius.training import predictor
@@ -38,9 +39,8 @@ def load(source: str, data: Dataset, where: torch.device, dtype: torch.dtype) ->
         known = ", ".join(model.classes[:5]) + (", ..." if len(model.classes) > 5 else "")
         raise UserError(f"--teacher {source}: it does not know the class {missing[0]}, only {known}")
     if arch.channels != data.shape[0]:
-        raise UserError(
-            f"--teacher {source}: it takes {arch.channels} channels, the data have {data.shape[0]}"
-        )
+        takes = counted(arch.channels, "channel")
+        raise UserError(f"--teacher {source}: it takes {takes}, the data have {data.shape[0]}")
     column = torch.tensor([places[name] for name in data.classes], device=where)
     net = model.net.to(where, dtype).requires_grad_(False).eval()
     ours = (value.to(where, dtype) for value in predictor.scale_tensors(data.mean, data.std))

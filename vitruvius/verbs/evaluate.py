@@ -9,6 +9,7 @@ from typing import Literal
 
 from vitruvius.core import config, records, runs
 from vitruvius.core.config import Flags, Positional
+from vitruvius.core.counted import counted
 from vitruvius.core.errors import UserError
 from vitruvius.datasets import DataChoice
 
@@ -41,7 +42,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     yield from choice.decode()
     found = foreign.load(source, model, choice, config.on)
     with runs.opened("evaluate", config, flags) as (folder, config):
-        yield records.Note(text=f"{found.name}: {len(found.images.x):,} images ({found.part})")
+        yield records.Note(text=f"{found.name}: {counted(len(found.images.x), 'image')} ({found.part})")
         score = evaluate.score(model.net, foreign.batches(model, found.images), model.classes)
         result = Evaluation(
             verdict=card.verdict(score, f"images of {found.name}"),

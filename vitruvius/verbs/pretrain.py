@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 from vitruvius import datasets
 from vitruvius.core import config, files, records, runs, signals
 from vitruvius.core.config import Flags
+from vitruvius.core.counted import counted
 from vitruvius.core.runs import RunFolder
 from vitruvius.pretraining.settings import Pretraining
 
@@ -108,7 +109,7 @@ def _notes(config: Config, prepared: "Prepared") -> Iterator[records.Note]:
     if "bits" in environment:
         yield records.Note(text=f"{environment['device']}: {environment['bits']}")
     params, models = sum(parameter.numel() for parameter in grid.parameters()), len(grid.cells)
-    yield records.Note(text=f"{params:,} parameters in {models:,} autoencoder{'s' * (models > 1)}")
+    yield records.Note(text=f"{params:,} parameters in {counted(models, 'autoencoder')}")
     left_out = f"the probe is left out: {evaluator.no_probe}"
     yield records.Note(text=left_out if evaluator.no_probe else f"probe: {evaluator.protocol()}")
     if config.model == "linear" and (why_not := pca.too_large(data.train.x)):

@@ -4,6 +4,7 @@ from textwrap import shorten
 
 from vitruvius.core import records
 from vitruvius.core.blocks import Text
+from vitruvius.core.counted import counted
 from vitruvius.doctor.results import Result as Diagnosis
 from vitruvius.measuring.results import Result as Measured
 from vitruvius.pretraining.results import ProbeResult
@@ -35,7 +36,7 @@ def headline(result: records.Result) -> str:
     if isinstance(result, Diagnosis):
         return result.verdict
     if isinstance(result, Predictions):
-        return f"{len(result.predictions)} {'image' if len(result.predictions) == 1 else 'images'}"
+        return counted(len(result.predictions), "image")
     texts = (block.text for block in result.view() if isinstance(block, Text))
     return shorten(next(texts, "").partition("\n")[0], LONGEST, placeholder=" ...")
 
@@ -52,7 +53,7 @@ def _ranked(result: Ranked) -> str:
     asked = [proxy for proxy in result.proxies if proxy not in STRUCTURAL] or result.proxies
     first = [row.name for row in result.archs if row.rank.get(asked[0]) == 1]
     if not first:
-        return f"{len(result.archs)} networks"
+        return counted(len(result.archs), "network")
     tied = len(result.best.get(asked[0], ()))
     doubt = f"; {tied} cannot be told apart" if tied > 1 else ""
     doubt = "; one seed names no winner" if result.config.seeds < 2 else doubt

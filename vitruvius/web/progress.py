@@ -8,6 +8,7 @@ from typing import Any
 
 from vitruvius.core import files
 from vitruvius.core.config import Strict
+from vitruvius.core.counted import counted
 from vitruvius.core.integrity import RECORDS
 from vitruvius.core.run_list import is_running
 from vitruvius.ranking.results import WORKLOAD, Workload
@@ -76,7 +77,7 @@ def _ranking(folder: Path, config: dict[str, Any], lines: Lines) -> Progress:
     work = files.read_as(folder / WORKLOAD, Workload)
     total, done = work.networks * work.seeds, min(len(scored), work.networks * work.seeds)
     of_seeds = f" with {work.seeds} seeds" if work.seeds > 1 else ""
-    sentence = f"{done} of {total} scored: {work.networks} networks{of_seeds}"
+    sentence = f"{done} of {total} scored: {counted(work.networks, 'network')}{of_seeds}"
     left = None
     if done:
         spent = sum(_sum(line.get("timing")) for line in scored)
@@ -95,7 +96,7 @@ def _search(folder: Path, config: dict[str, Any], lines: Lines) -> Progress:
         key = (one.network, one.replicate)
         reached[key] = max(one.steps, reached.get(key, 0))
     count, total = len({one.network for one in trained}), plans[-1].total_steps
-    sentence = f"{count} {'network' if count == 1 else 'networks'} trained so far"
+    sentence = f"{counted(count, 'network')} trained so far"
     left = None
     if stages:
         stage = stages[-1]
@@ -109,7 +110,7 @@ def _search(folder: Path, config: dict[str, Any], lines: Lines) -> Progress:
 
 def _counted(folder: Path, config: dict[str, Any], lines: Sequence[Any], noun: str = "record") -> Progress:
     count = len(lines)
-    return Progress(sentence=f"{count} {noun}{'s' * (count != 1)} so far", done=count)
+    return Progress(sentence=f"{counted(count, noun)} so far", done=count)
 
 
 RULES: dict[str, Rule] = {
@@ -158,7 +159,6 @@ def duration(seconds: float) -> str:
     ('about 4 seconds', 'about 2 minutes', 'about 2.0 hours')
     """
     if seconds < 60:
-        return f"about {math.ceil(seconds)} seconds"
-    return (
-        f"about {math.ceil(seconds / 60)} minutes" if seconds < 5400 else f"about {seconds / 3600:.1f} hours"
-    )
+        return f"about {counted(math.ceil(seconds), 'second')}"
+    minutes = counted(math.ceil(seconds / 60), "minute")
+    return f"about {minutes}" if seconds < 5400 else f"about {seconds / 3600:.1f} hours"
