@@ -61,3 +61,11 @@ def test_the_verdict_comes_first_and_a_crash_before_it() -> None:
     crash, second, *_ = result.model_copy(update={"script_exit": 3}).view()
     assert isinstance(crash, Text)
     assert (crash.text, second) == ("the script ended with exit code 3", first)
+
+
+@pytest.mark.parametrize(
+    ("watched", "said"), [(300, "300 steps watched"), (256, "300 steps, 256 of them watched")]
+)
+def test_how_many_of_the_steps_were_watched_is_told(watched: int, said: str) -> None:
+    result = Result(checked=("zero_grad",), steps=300, watched=watched)
+    assert said in [block.text for block in result.view() if isinstance(block, Text)]

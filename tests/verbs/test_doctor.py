@@ -19,7 +19,7 @@ for step in range(6):
     optimizer.step()
 """
 HEALTHY = FORGETFUL.replace("    net(", "    optimizer.zero_grad()\n    net(")
-KEYS = {"findings", "checked", "skipped", "steps", "seconds", "overhead", "script_exit", "crash"}
+KEYS = {"findings", "checked", "skipped", "steps", "watched", "seconds", "overhead", "script_exit", "crash"}
 FINDING_KEYS = {"bug", "severity", "confidence", "where", "module", "evidence", "why", "fix", "patch"}
 FACTORY = """
 import torch

@@ -90,6 +90,7 @@ def merged(own: Result, others: list[Result]) -> Result:
             "checked": checked,
             "skipped": tuple(skipped.values()),
             "steps": sum(result.steps for result in everyone),
+            "watched": sum(result.watched for result in everyone),
         }
     )
 

@@ -66,10 +66,11 @@ def watch(steps: int | None = None, table: bool = False) -> Iterator[Report]:
 def examine(trace: Trace, names: Sequence[str] | None = None) -> Result:
     """Let the checks look at a trace: root causes first, without consequences and allowed lines."""
     names = tuple(plugins.members("checks")) if names is None else names
+    made = {"steps": trace.steps, "watched": trace.watched}
     told = Backward | Step | CriterionFailed | BatchNormFailed
     if not any(isinstance(event, told) for event in trace.events):
         why = "neither a backward pass nor a step was seen"
-        return Result(skipped=tuple(Skipped(check=name, why=why) for name in names), steps=trace.steps)
+        return Result(skipped=tuple(Skipped(check=name, why=why) for name in names), **made)
     found: list[Finding] = []
     checked, skipped = [], []
     for name in names:
@@ -83,7 +84,7 @@ def examine(trace: Trace, names: Sequence[str] | None = None) -> Result:
             skipped.append(Skipped(check=name, why=f"{type(error).__name__}: {error}"))
     causes = _root_causes([finding for finding in found if not _allowed(finding)])
     causes.sort(key=lambda finding: (SEVERITIES.index(finding.severity), finding.confidence != "exact"))
-    return Result(findings=tuple(causes), checked=tuple(checked), skipped=tuple(skipped), steps=trace.steps)
+    return Result(findings=tuple(causes), checked=tuple(checked), skipped=tuple(skipped), **made)
 
 
 def _root_causes(found: list[Finding]) -> list[Finding]:

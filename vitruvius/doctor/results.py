@@ -81,6 +81,7 @@ class Result(records.Result):
     checked: tuple[str, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     steps: int = 0
+    watched: int = 0  # of the steps, all of the first ones and some of the later ones
     seconds: float = 0.0
     overhead: float = 0.0  # fraction of the time that went into watching
     script_exit: int = 0
@@ -149,7 +150,9 @@ class Result(records.Result):
         if not self.checked:
             return
         if self.steps:
-            yield Text(text=f"{counted(self.steps, 'step')} watched", style="note")
+            steps = counted(self.steps, "step")
+            some = f"{steps}, {self.watched:,} of them watched"
+            yield Text(text=some if self.watched < self.steps else f"{steps} watched", style="note")
         reasons: dict[str, list[str]] = {}
         for skipped in self.skipped:
             reasons.setdefault(skipped.why, []).append(skipped.check)
