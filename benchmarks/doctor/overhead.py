@@ -32,7 +32,8 @@ from vitruvius import Arch, ViT
 from vitruvius.core.errors import UserError
 from vitruvius.doctor import diagnose
 from vitruvius.doctor.hooks import installed
-from vitruvius.doctor.watcher import WHOLE, Watcher
+from vitruvius.doctor.watcher import Watcher
+from vitruvius.doctor.windows import WHOLE
 
 BLOCKS, STEPS, WARM = 20, 50, 5
 Pair = tuple[float, float]  # seconds of the same steps, watched and alone

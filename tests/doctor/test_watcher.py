@@ -23,7 +23,8 @@ from vitruvius.checks import (
 )
 from vitruvius.doctor import watcher as watching
 from vitruvius.doctor.hooks import installed
-from vitruvius.doctor.watcher import PERIOD, WHOLE, WINDOW, Watcher
+from vitruvius.doctor.watcher import Watcher
+from vitruvius.doctor.windows import PERIOD, WHOLE, WINDOW
 
 
 def watched(train: Any) -> Trace:

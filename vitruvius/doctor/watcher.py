@@ -15,7 +15,7 @@ from torch.optim import Optimizer
 
 from vitruvius import checks
 from vitruvius.checks import Event, Trace, Waiting, first_tensor, input_name
-from vitruvius.doctor import autograd_graph, criterion_facts, padded_numbers, targets, user_code
+from vitruvius.doctor import autograd_graph, criterion_facts, padded_numbers, targets, user_code, windows
 from vitruvius.doctor.evaluating import Evaluations
 from vitruvius.doctor.graphs_kept import KeptGraphs, is_recorded, nodes_below
 from vitruvius.doctor.hazards import Hazard, Hazards, Source
@@ -46,11 +46,6 @@ from vitruvius.doctor.twins import Twins
 
 MOST_EVENTS = 400_000
 FIRST_STEPS = 8  # in which the graphs of all passes are looked after
-WHOLE, LONGEST_WHOLE = 256, 1024
-"""Steps that are all watched from the beginning of a training on, and how many more of a long first epoch."""
-PERIOD, RARE_PERIOD, RARE = 200, 1000, 2000
-"""Afterwards steps are watched once in a period, in a rarer one after so many steps."""
-WINDOW = 5  # steps that are watched one after the other, so that each is seen whole
 MOST_TRAININGS = 8  # whose first steps are all watched
 SELDOM, MOST_PASSES = 32, 64
 """Steps between two evaluations that are looked at outside of a window, and the passes of each."""
@@ -146,20 +141,13 @@ class Watcher:
         return self.trace.steps if self.optimisers else self.backwards
 
     def _sample(self) -> None:
-        """Decide whether costly facts are computed now: at the first steps, then ever more rarely."""
+        """Decide whether costly facts are computed now."""
         step = max(self.position(), self.backwards // 64)
-        rarely = step % (PERIOD if step < RARE else RARE_PERIOD) == 0
-        self.sampling = self.watching and (step < 3 or (step % 20 == 0 if step < PERIOD else rarely))
-
-    def _is_watched(self, step: int) -> bool:
-        """Whether a step is watched: the first ones, the first epoch of a data loader, then some in a row."""
-        if step < self.began + WHOLE or (step < self.began + LONGEST_WHOLE and self.loaders.is_first_epoch()):
-            return True
-        return (step + 1) % (PERIOD if step < RARE else RARE_PERIOD) < WINDOW
+        self.sampling = self.watching and windows.is_sampled(step)
 
     def _choose(self, optimiser: Optimizer | None = None) -> None:
         """Decide whether the coming step is watched, after one of an optimiser or a backward pass by hand."""
-        watching = self._is_watched(self.position())
+        watching = windows.is_watched(self.position(), self.began, self.loaders.is_first_epoch())
         if watching and not self.watching and not self.stack:
             self.passes = 0
             self.watching = self.seeing = True
