@@ -16,7 +16,7 @@ from torch.utils.checkpoint import checkpoint
 
 from vitruvius import checks
 from vitruvius.checks import AutogradGrad, Backward, Criterion, Forward, Step, Trace
-from vitruvius.doctor import calls, diagnose, hooks
+from vitruvius.doctor import calls, diagnose, hooks, windows
 from vitruvius.doctor.hooks import installed
 from vitruvius.doctor.watcher import Watcher
 
@@ -505,3 +505,29 @@ def test_a_watcher_goes_on_when_one_inside_it_has_ended() -> None:
             net(torch.randn(4, 3))
         net(torch.randn(4, 3))
     assert len(outer.trace.of(Forward)) == 2
+
+
+def test_a_compiled_network_is_watched_in_windows_and_learns_the_same() -> None:
+    steps = windows.WHOLE + 10
+
+    def trained() -> list[Tensor]:
+        torch.manual_seed(0)
+        torch.compiler.reset()
+        net = nn.Sequential(nn.Linear(4, 8), nn.Sequential(nn.Dropout(0.1), nn.ReLU()), nn.Linear(8, 2))
+        compiled = torch.compile(net, backend="eager")
+        optimiser = torch.optim.Adam(net.parameters(), lr=0.01)
+        for _ in range(steps):
+            optimiser.zero_grad()
+            x = torch.randn(8, 4)
+            F.cross_entropy(compiled(x), x[:, :2].argmax(1)).backward()
+            optimiser.step()
+        return list(net.parameters())
+
+    with torch.random.fork_rng(devices=[]):
+        alone, watcher = trained(), Watcher()
+        with installed(watcher):
+            seen = trained()
+    assert all(torch.equal(a, b) for a, b in zip(alone, seen, strict=True))
+    assert len(watcher.trace.forwards()) == windows.WHOLE
+    assert watcher.trace.unknown == {}
+    assert watcher.stack == []

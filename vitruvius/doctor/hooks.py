@@ -2,6 +2,7 @@
 
 import functools
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from types import FrameType, ModuleType
@@ -65,6 +66,7 @@ DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout")
 def installed(watcher: Watcher) -> Iterator[None]:
     """Report what torch does inside the block to the watcher; afterwards torch is as it was."""
     with ExitStack() as stack:
+        stack.enter_context(_no_advice_about_hooks())
         for handle in _step_hooks(watcher):
             stack.callback(handle.remove)
         swaps = [
@@ -87,6 +89,19 @@ def installed(watcher: Watcher) -> Iterator[None]:
         _ACTIVE.append(watcher)
         stack.callback(_ACTIVE.remove, watcher)
         yield
+
+
+@contextmanager
+def _no_advice_about_hooks() -> Iterator[None]:
+    """Inside the block torch does not warn who calls a compiled network that hooks exist: they are ours."""
+    warnings.filterwarnings("ignore", "Using `torch.compile", UserWarning)
+    filters: Any = warnings.filters
+    ours = filters[0]
+    try:
+        yield
+    finally:
+        if ours in filters:
+            filters.remove(ours)
 
 
 _ACTIVE: list[Watcher] = []
@@ -141,6 +156,8 @@ def _pass_hooks(watcher: Watcher) -> list[Any]:
     stack = watcher.stack
 
     def enters(module: nn.Module, args: Any) -> None:
+        if is_compiling():  # no part of the compiled program
+            return
         watcher.quiet = False  # a step that has failed leaves it
         inside = stack and not watcher.busy  # another one, which was told
         if inside or not (watcher.watching or watcher.busy or watcher.sees(module)):
@@ -149,6 +166,8 @@ def _pass_hooks(watcher: Watcher) -> list[Any]:
             _tell(watcher, (Forward,), watcher.enters, module)
 
     def leaves(module: nn.Module, args: Any, *rest: Any) -> None:
+        if is_compiling():
+            return
         is_last = bool(stack) and stack[-1] is module and len(rest) == 2 and not watcher.busy
         inner = is_last and len(stack) > 1 and not watcher.sampling and not isinstance(module, MODAL)
         if inner or (is_last and not watcher.seeing):
