@@ -57,6 +57,9 @@ def test_plots_are_drawn_as_plotly_means_them(browser: Any, tmp_path: Path, figu
     view.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     chromium.wait_until(view, "() => document.querySelector('.js-plotly-plot:hover .modebar') !== null")
     assert style(view, ".js-plotly-plot .modebar", "position") == "absolute", "plotly's rules hold"
+    buttons = plot.locator(".modebar-btn").evaluate_all("all => all.map(one => one.dataset.title).join()")
+    assert "Download" in buttons
+    assert "Share" not in buttons, "nothing is sent to plotly's own site"
     exponent = view.locator(".js-plotly-plot").last.locator("tspan[style]").first
     sizes = exponent.evaluate(
         "one => [one, one.parentNode].map(part => parseFloat(getComputedStyle(part).fontSize))"
@@ -79,6 +82,18 @@ def test_a_page_without_plots_is_shown_as_it_is_meant(
     assert width[0] == pytest.approx(width[1], abs=1), "as wide as it was drawn where there is room"
     view.set_viewport_size({"width": 320, "height": 800})
     assert view.evaluate("document.documentElement.scrollWidth") == 320
+    view.context.close()
+
+
+def test_names_of_thousands_of_letters_do_not_widen_a_page(browser: Any, tmp_path: Path) -> None:
+    name = "x" * 5_000
+    table = Table(title=name, columns=(name,), rows=((name,),))
+    points = Scatter(title=name, x=(1,), y=(2,), names=(name,), x_label=name, y_label=name)
+    blocks: list[Block] = [Text(text=name, style="title"), Text(text=name), table, points]
+    view = opened(browser, tmp_path / "page.html", html.page(name, blocks, interactive=True))
+    view.locator(".js-plotly-plot .trace").wait_for(state="attached")
+    assert view.evaluate("document.documentElement.scrollWidth") == 1000
+    assert view.said == []
     view.context.close()
 
 

@@ -165,6 +165,11 @@ def test_runs_are_filtered_sorted_chosen_and_compared(page: Any, site: Visitor) 
     page.get_by_text("first is ahead with 75.00% test accuracy").wait_for()
     for number in range(4):
         page.locator(".plot").nth(number).locator(".main-svg").first.wait_for()
+    page.locator(".plot").first.hover()
+    page.locator(".plot .modebar-btn").first.wait_for()
+    assert page.locator(".modebar-btn[data-title^=Share]").count() == 0, (
+        "nothing is sent to plotly's own site"
+    )
 
 
 def test_a_ranking_is_sorted_by_the_score_whose_scatter_is_shown(page: Any, site: Visitor) -> None:

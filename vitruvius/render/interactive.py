@@ -10,12 +10,14 @@ from vitruvius.render import cells, figures, plots
 
 GREY = "#7d8590"  # readable on a light and on a dark page
 CLEAR = "rgba(0,0,0,0)"
+LONGEST_HOVER = 100  # letters of a name beside the pointer
 FEW_TICKS = 12  # whole numbers up to which each has its tick
 MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;"})
 """Plotly takes tags and entities in a text for markup, links included."""
 MAP_STYLE = re.compile(r"""(createElement\("style"\);(\w+)\.id="\w+",\2\.textContent=)'[^'\\]*'""")
 """Where plotly writes the styles of maps into any page; ours hold no map, and their policy no such styles."""
-SETTINGS = {"displaylogo": False, "responsive": True}
+SETTINGS = {"displaylogo": False, "responsive": True, "showSendToCloud": False}
+"""No button sends a plot to plotly's own site: nothing leaves a page."""
 DASHES = {"solid": "solid", "dashed": "dash", "dashdot": "dashdot", "dotted": "dot"}
 
 
@@ -89,7 +91,7 @@ def _traces(layer: plots.Layer) -> Iterator[dict[str, Any]]:
         yield {
             **trace,
             "mode": "markers",
-            "text": list(map(_inert, layer.point_names)),
+            "text": [_inert(name, LONGEST_HOVER) for name in layer.point_names],
             "marker": marker,
             **bars,
         }

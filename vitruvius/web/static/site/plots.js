@@ -1,6 +1,6 @@
 /** Draw the plots of a page with plotly; each element holds its data and layout as JSON. */
 
-const SETTINGS = { displaylogo: false, responsive: true };
+const SETTINGS = { displaylogo: false, responsive: true, showSendToCloud: false }; // no button sends plots elsewhere
 const NARROW = 480; // pixels below which the names of curves stand under the plot, not beside it
 
 /** Draw or redraw one plot. */
