@@ -1,10 +1,15 @@
 """Tests use one thread: their networks are tiny, and two threads on a busy machine are ten times slower."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+MEMORY = Path("/dev/shm")
+ROOM = 4 * 2**30
+"""Bytes that must be free there: the tests leave few files behind, and large ones are removed at once."""
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported, and for every process a test starts
 
@@ -13,6 +18,18 @@ settings.register_profile(
     "same", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("same")
+
+
+def _is_roomy(folder: Path) -> bool:
+    """Whether temporary files fit into a folder that can be written, and programs in it can be run."""
+    if not os.access(folder, os.W_OK) or os.statvfs(folder).f_flag & os.ST_NOEXEC:
+        return False
+    return shutil.disk_usage(folder).free > ROOM
+
+
+# Every file of a run is synced, for which a disk takes milliseconds each time: memory is as good for tests.
+if _is_roomy(MEMORY):
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 
 @pytest.fixture(scope="session")

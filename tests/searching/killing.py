@@ -27,6 +27,8 @@ from vitruvius.searching import trials
 from vitruvius.searching.settings import Config
 from vitruvius.verbs import search
 
+PLACE = os.environ.get("PYTEST_DEBUG_TEMPROOT")  # in memory where there is room, as tests/conftest.py says
+
 
 def once(place: Path, runs: Path, spread: str, workers: int) -> None:
     """Start or continue the search and go on to its end."""
@@ -85,7 +87,7 @@ def killed(
 ) -> tuple[str, int]:
     """Kill a search three times at random instants and let it end; return its fingerprint and the kills."""
     kills = 0
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=PLACE) as folder:
         runs = Path(folder)
         for attempt in range(10):
 
@@ -123,7 +125,7 @@ def main() -> None:
     figures.write_png = lambda figure, path: files.write(path, b"")
     figures.svg = lambda figure, prefix="": "<svg></svg>"
     source, ends, kills = random.Random(options.seed), [], 0
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=PLACE) as folder:
         place = Path(folder)
         (place / "toy.py").write_text(TOY)
         (place / "space.json").write_text(json.dumps(SPACE))

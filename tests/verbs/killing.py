@@ -35,6 +35,7 @@ from vitruvius.render import figures
 from vitruvius.training import checkpoint, loop
 from vitruvius.verbs import train
 
+PLACE = os.environ.get("PYTEST_DEBUG_TEMPROOT")  # in memory where there is room, as tests/conftest.py says
 PHASES = ("load", "step", "checkpoint", "evaluation")
 HERE = f"{__file__}:toy"
 MARK = mmap.mmap(-1, 1)  # shared with the forked child, which writes the phase it is in
@@ -137,7 +138,7 @@ def killed_run(
         with marked():
             once(root, compile)
 
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=PLACE) as folder:
         root = Path(folder)
         for attempt in range(50):
             wanted = phase if not kills else source.choice(PHASES)
@@ -190,7 +191,7 @@ def crash_points(writer: str) -> list[str]:
     """Die at every disk write of a run in turn, half of the content being written, until a run is lost."""
     outcomes: list[str] = []
     for number in range(1, 100):
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory(dir=PLACE) as folder:
             root = Path(folder)
             status = os.waitpid(forked(lambda root=root, number=number: dying(root, number, writer)), 0)[1]  # type: ignore[misc]
             if status == 0:
@@ -256,7 +257,7 @@ def main() -> None:
         value, _, kind = rest.partition(":")
         kind = kind or "off"
         if kind not in wholes:
-            with tempfile.TemporaryDirectory() as folder:
+            with tempfile.TemporaryDirectory(dir=PLACE) as folder:
                 once(Path(folder), kind)  # in this process, so that every fork finds its imports done
                 wholes[kind] = fingerprint(Path(folder))
         if name == "writer":
