@@ -174,8 +174,9 @@ def test_evaluations_between_two_windows_are_looked_at_if_they_are_rare() -> Non
         return watched(lambda: train_long(late=evaluate))
 
     rare, each = evaluates(50), evaluates(1)
-    for kind in (Forward, Criterion):
-        assert [event.step for event in rare.of(kind) if not event.grad] == [*range(50, STEPS + 1, 50)]
+    evaluations = [*range(50, STEPS + 1, 50)]
+    assert [event.step for event in rare.of(Forward) if not event.grad] == evaluations
+    assert [event.step for event in rare.of(Criterion) if not event.grad] == evaluations
     unwatched = [event.step for event in each.of(Forward) if not event.grad and event.step > WHOLE]
     assert len(unwatched) <= 2 * WINDOW + 1
 
