@@ -14,7 +14,7 @@ from torch.nn.parameter import is_lazy
 
 from vitruvius.checks import Example, Parameter
 from vitruvius.doctor import user_code
-from vitruvius.doctor.tensor_facts import type_name
+from vitruvius.doctor.tensor_facts import spread_values, type_name
 
 MOST_ADDRESSES = 10_000
 ROUNDING = 1e-4  # of the way that weights went: sums in another order differ by less
@@ -229,8 +229,7 @@ def _is_made(tensor: Tensor) -> bool:
 
 
 def _sample(tensor: Tensor) -> list[float]:
-    flat = tensor.detach().flatten()
-    return flat[:: max(1, flat.numel() // 16)].tolist()
+    return spread_values(tensor, 16)
 
 
 def _stayed_alike(tensor: Tensor, first: list[float]) -> bool:

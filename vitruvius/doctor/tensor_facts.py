@@ -1,5 +1,6 @@
 """Facts of the tensors and modules that a training uses: hashes, sizes, labels, sums, statistics."""
 
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -12,6 +13,7 @@ from vitruvius.doctor.rows import hash_rows
 
 WEIGHTED = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.RNNBase)
 NORMS = (_BatchNorm, nn.LayerNorm)
+GOLDEN = 0.6180339887498949  # multiples of it, without their whole parts, lie evenly between 0 and 1
 
 
 def is_network(module: nn.Module) -> bool:
@@ -71,6 +73,21 @@ def uses_float16(x: Tensor) -> bool:
 def detached(value: Any) -> Any:
     """A tensor without its graph; anything else as it is."""
     return value.detach() if isinstance(value, Tensor) else value
+
+
+def spread_values(tensor: Tensor, count: int) -> list[float]:
+    """So many numbers from all over a tensor, or all if it is small.
+
+    Equal distances would often be whole rows and so pick one column, as that of a pixel that is always black.
+    """
+    flat = tensor.detach().flatten()
+    return (flat if flat.numel() <= count else flat[_places(flat.numel(), count)]).tolist()
+
+
+@lru_cache(maxsize=64)
+def _places(length: int, count: int) -> Tensor:
+    places = {int(length * (place * GOLDEN % 1)) for place in range(count)}
+    return torch.tensor(sorted(places), device="cpu")
 
 
 def first_values(tensor: Tensor) -> list[float]:

@@ -17,6 +17,7 @@ from torch.optim.swa_utils import AveragedModel
 from vitruvius.checks import Twin
 from vitruvius.doctor import user_code
 from vitruvius.doctor.source_lines import line_that_keeps, line_that_updates
+from vitruvius.doctor.tensor_facts import spread_values
 
 SEARCHED = (0, 1, 20)  # steps before which copies are looked for
 OFTEN = 24  # steps that are all observed; later ones are sampled
@@ -193,8 +194,7 @@ def _in_dictionary(copies: Mapping[str, Any], path: str) -> Callable[[], Tensor 
 
 
 def _values(tensor: Tensor) -> list[float]:
-    flat = tensor.detach().flatten()
-    return flat[:: max(1, flat.numel() // MOST)][:MOST].double().tolist()
+    return spread_values(tensor, MOST)
 
 
 def _candidates() -> Iterator[tuple[str, str, Any]]:
