@@ -37,7 +37,7 @@ def inverted_mask(trace: Trace) -> Findings:
             fix="-inf where a key is hidden and 0 elsewhere" if event.added else "invert the mask: ~mask",
             severity="error" if proven else "warning",
             confidence="exact" if proven else "heuristic",
-            explains=("non_finite", "nan_source", "rate_too_low"),
+            explains=("non_finite", "nan_source", "rate_too_low", "positions_ignored"),
         )
 
 

@@ -66,13 +66,16 @@ def _in_passes(trace: Trace) -> Findings:
 def _has_tokens(example: Example) -> bool:
     x = example.x
     rows_first = example.target_shape[:1] == (example.rows,) or (example.shifted and example.time_axis == 1)
-    return x is not None and x.dim() in (2, 3) and x.shape[1] > 1 and rows_first and attends(example)
+    several = x is not None and (x.dim() == 4 or (x.dim() in (2, 3) and x.shape[1] > 1))
+    return several and rows_first and attends(example)
 
 
 def _wrong(one: Lookup, taken: list[Lookup], specimen: Specimen) -> str:
     """What is wrong with a lookup, empty if nothing is."""
     if _is_by_rows(one, specimen):
         return f"the table {one.path} is cut by the {len(specimen.x)} rows of the batch, not by the tokens"
+    if specimen.x.dim() == 4:  # how many tokens an image has is not known
+        return ""
     others = [other for other in taken if other.path != one.path and _is_tokens(other, specimen)]
     named_so = POSITION.search(one.path) or not any(POSITION.search(other.path) for other in others)
     if others and named_so and _is_tokens(one, specimen):
@@ -94,7 +97,9 @@ def _is_by_rows(one: Lookup, specimen: Specimen) -> bool:
     """Whether a table is cut by the number of rows, where that is not the number of tokens too."""
     rows, tokens = specimen.x.shape[:2]
     index = one.index
-    if rows == tokens or rows < 2:
+    if isinstance(index, Tensor) and index.dim() == 2 and len(index) == rows > 1 and index.shape[1] > 1:
+        return bool((index == torch.arange(rows, device=index.device)[:, None]).all())
+    if rows == tokens or rows < 2 or specimen.x.dim() == 4:
         return False
     if isinstance(index, Tensor):
         counted = index.dim() == 1 or (index.dim() == 2 and index.shape[1] == 1)

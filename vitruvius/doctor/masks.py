@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 HIDDEN = -1e4  # a score that low, or a number that low added to one, hides a key
+OWN_TOKENS = 4  # that a network puts before those that it is given
 SMALLEST = 3  # tokens of a mask whose triangle can be told
 
 
@@ -51,9 +52,14 @@ def _square(keys: Tensor | None) -> Tensor | None:
 
 
 def hides_tokens(hidden_BT: Tensor, x: Tensor) -> bool:
-    """Whether what stays visible is one constant, the padding, while what is hidden varies."""
-    if x.shape[:2] != hidden_BT.shape:
+    """Whether what stays visible is one constant, the padding, while what is hidden varies.
+
+    The network may have put tokens of its own before the others: a mask may be a little longer.
+    """
+    more = hidden_BT.shape[1] - x.shape[1]
+    if len(x) != len(hidden_BT) or not 0 <= more <= OWN_TOKENS:
         return False
+    hidden_BT = hidden_BT[:, more:]
     visible, hidden = x[~hidden_BT], x[hidden_BT]
     return _is_constant(visible) and not _is_constant(hidden) and len(visible) > 0
 
