@@ -37,6 +37,7 @@ class GraphFacts:
     saturated: list[Units] = field(default_factory=list)
     """Of each hidden tanh or sigmoid, the last first: values within 1 % of a bound."""
     zero_derivative: str = ""  # the first operation whose derivative is zero (round, sign, ...)
+    zero_at: str = ""  # its line, empty if unknown
     softmax_twice: bool = False  # the log-softmax of the loss is taken of a softmax
     sigmoid_twice: bool = False  # a sigmoid feeds binary_cross_entropy_with_logits, which applies one itself
     summed_rows: int = 0  # rows that the last operation adds up; 0 if it is no sum
@@ -249,10 +250,11 @@ class GraphsKept(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateCarried(Event):
-    """The graph of a loss goes on into a pass of an earlier step."""
+    """A network was given its state of an earlier step, or the graph of a loss goes on into that."""
 
     network: int
     holder: str  # the attribute of a module that holds the state, empty if it is an argument
+    detached: bool = False  # without its graph, and from one batch of a loader that shuffles to the next
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

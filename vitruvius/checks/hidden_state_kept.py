@@ -1,6 +1,6 @@
-"""A recurrent state goes into the next step with its graph: it is not detached between batches."""
+"""A recurrent state goes into the next step: with its graph, or into a batch of other sequences."""
 
-from vitruvius.checks import Findings, StateCarried, Trace, exact_error
+from vitruvius.checks import Finding, Findings, StateCarried, Trace, exact_error
 
 HEALTHY = """
 import torch
@@ -22,8 +22,11 @@ SICK = HEALTHY.replace(".detach()", "")
 
 
 def hidden_state_kept(trace: Trace) -> Findings:
-    """A loss whose graph goes back into a pass of the same network before the last backward pass."""
+    """A loss that goes back into an earlier pass, or a state that is handed on between unrelated batches."""
     for event in trace.of(StateCarried)[:1]:
+        if event.detached:
+            yield _between_batches(event)
+            return
         held = f"the attribute {event.holder}" if event.holder else "an argument of this call"
         yield exact_error(
             where=event.where,
@@ -35,3 +38,15 @@ def hidden_state_kept(trace: Trace) -> Findings:
             fix="state = state.detach() before the next batch (for an LSTM both tensors)",
             explains=("backward_without_step", "inplace_saved_tensor", "accumulation_scale"),
         )
+
+
+def _between_batches(event: StateCarried) -> Finding:
+    return Finding(
+        where=event.where,
+        evidence="an argument of this call is what the network returned for the batch before, and the loader "
+        "shuffles: in all batches looked at the sequences are others",
+        why="the state is that of sequences that have nothing to do with these: noise at the beginning of "
+        "each, and another one when a single sequence is asked for",
+        fix="begin every batch with a new state (zeros, or None); hand it on only if the batches continue "
+        "the same sequences, in order",
+    )

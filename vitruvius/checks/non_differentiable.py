@@ -5,8 +5,8 @@ from vitruvius.checks import Backward, Findings, Forward, Step, Trace, exact_err
 
 LESSON = "argmax_attention"
 SICK = training(
-    "hidden = net[0](torch.randn(8, 3)).round()",
-    "net[1](hidden).square().mean().backward()  # here",
+    "hidden = net[0](torch.randn(8, 3)).round()  # here",
+    "net[1](hidden).square().mean().backward()",
     net="nn.ModuleList([nn.Linear(3, 4), nn.Linear(4, 1)])",
 )
 HEALTHY = SICK.replace(".round()", ".tanh()")
@@ -16,7 +16,7 @@ def non_differentiable(trace: Trace) -> Findings:
     """Parameters behind such an operation whose gradients are all exactly zero, or that nothing reaches."""
     graphs = trace.graphs()
     stepped = {key for event in trace.of(Step) for key in event.parameters}
-    flat = [event.where for event, graph in graphs if graph.zero_derivative]
+    flat = [graph.zero_at or event.where for event, graph in graphs if graph.zero_derivative]
     operation = next((graph.zero_derivative for _, graph in graphs if graph.zero_derivative), "")
     sizes = [event.rms for event in trace.of(checks.Gradients)]
     still = [key for key in stepped if any(key in found for found in sizes)]

@@ -206,7 +206,8 @@ def _read_node(
         at_bound = (result < low + margin) | (result > high - margin)
         facts.saturated.append(_units(at_bound, node, key_of))
     elif operation in ZERO_DERIVATIVE and not facts.zero_derivative:
-        facts.zero_derivative = operation.lower()
+        origin = origins.of(node)
+        facts.zero_derivative, facts.zero_at = operation.lower(), origin.where if origin else ""
     elif name == "LogSoftmaxBackward0":
         scores = _behind_reshapes(node.next_functions[0][0])
         facts.softmax_twice |= scores is not None and scores.name() == "SoftmaxBackward0"

@@ -32,6 +32,7 @@ COMPARISONS = ("__gt__", "__lt__", "__ge__", "__le__")
 CARRIERS = ("float", "double", "to", "type", "sum", "__mul__", "__rmul__")
 """Methods through which a comparison comes to be a term of a loss, beside means, quotients and sums."""
 ACTIVATIONS = ("relu", "sigmoid", "tanh", "softmax", "log_softmax")
+STEPS = ("round", "sign", "floor", "ceil", "trunc")  # functions whose derivative is zero
 SUMS = ("__add__", "__radd__", "__iadd__", "__sub__", "__rsub__", "add", "sub")
 IN_PLACE = (
     *("__iadd__", "__isub__", "__imul__", "__itruediv__", "__setitem__", "add_", "sub_", "mul_", "div_"),
@@ -46,6 +47,7 @@ INPLACE_OPTIONS = ("leaky_relu", "elu", "silu", "hardtanh", "relu6", "selu", "ce
 FUNCTIONS = (
     *HAZARDS,
     *ACTIVATIONS,
+    *STEPS,
     "add",
     "sub",
     "stack",
@@ -71,7 +73,7 @@ def replacements() -> list[tuple[Any, str, Any]]:
     found += [(torch, name, _sum) for name in ("add", "sub")]
     found += [(method, name, _compared) for name in COMPARISONS]
     found += [(method, name, _carried) for name in CARRIERS] + [(torch, "sum", _carried)]
-    found += [(owner, name, _activation) for owner in (torch, method) for name in ACTIVATIONS]
+    found += [(owner, name, _activation) for owner in (torch, method) for name in ACTIVATIONS + STEPS]
     found += [(method, name, _sum) for name in SUMS if name != "__iadd__"]
     found += [(method, name, _in_place) for name in IN_PLACE]
     found += [(owner, name, _filled) for owner in (torch, method) for name in ("masked_fill",)]

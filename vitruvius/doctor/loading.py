@@ -53,6 +53,8 @@ class Loaders:
         self.indices: list[int] | None = None  # of the rows that were fetched last
         self.last: tuple[Used, list[Any] | None, Any] | None = None  # loader, indices and batch
         self.epoch = 0  # a number for the pass over a loader whose batch came last
+        self.batches = itertools.count(1)
+        self.shuffled = 0  # a number for the last batch, if a loader that shuffles gave it; otherwise 0
 
     def built(self, loader: Any) -> None:
         """A loader was built."""
@@ -78,6 +80,7 @@ class Loaders:
         if used.index == 0:
             self.epoch = next(self.numbers)
         used.index += 1
+        self.shuffled = next(self.batches) if used.facts["shuffles"] else 0
         if used.ended and len(used.waits) < MOST_TIMES:
             used.waits.append(ended - started)
             used.computes.append(started - used.ended)

@@ -16,6 +16,7 @@ from torch.optim import Optimizer
 from vitruvius import checks
 from vitruvius.checks import Event, Trace, Waiting, first_tensor, input_name
 from vitruvius.doctor import autograd_graph, criterion_facts, padded_numbers, targets, user_code, windows
+from vitruvius.doctor.carried_states import CarriedStates
 from vitruvius.doctor.evaluating import Evaluations
 from vitruvius.doctor.graphs_kept import KeptGraphs, is_recorded, nodes_below
 from vitruvius.doctor.hazards import Hazard, Hazards, Source
@@ -91,6 +92,7 @@ class Watcher:
         self.spent = 0.0  # seconds that watching took
         self.networks, self.rows = Networks(), Rows()
         self.graphs, self.scaling, self.twins = KeptGraphs(), Scaling(), Twins()
+        self.carried = CarriedStates()
         self.loaders, self.evaluations = Loaders(), Evaluations()
         self.schedules: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
         self.numbers: dict[str, list[Any]] = {}  # reads, steps, last step, seconds and device, by line
@@ -352,6 +354,9 @@ class Watcher:
                 return  # a line that trains, looked at before
             with self.looking():
                 self.graphs.network_ran(key, model, given, output, self.trace.steps, self.backwards)
+                facts = self.carried.network_ran(model, given, output, self.loaders.shuffled)
+                if facts:
+                    self.note(checks.StateCarried(**self.now(key[0]), network=key[1], **facts))
 
     def path_of(self, module: "weakref.ref[nn.Module] | None") -> str:
         """The path of a module in its network, also while that runs for the first time."""
