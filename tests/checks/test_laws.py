@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from vitruvius import checks
-from vitruvius.checks import Backward, Finding, Step, Trace
+from vitruvius.checks import Backward, Finding, Trace
 from vitruvius.core import plugins
 from vitruvius.doctor import diagnose
 from vitruvius.doctor.hooks import installed
@@ -77,7 +77,7 @@ def complaints(check: checks.Check, sick: Trace, healthy: Trace, line: str) -> l
 
 def test_the_laws_catch_a_check_that_cries_always_and_one_that_never_does(tmp_path: Path) -> None:
     def always(trace: Trace) -> Iterator[Finding]:
-        yield Finding(where=trace.of(Step)[0].where, evidence="e", why="w", fix="f")
+        yield Finding(where=trace.of(Backward)[0].where, evidence="e", why="w", fix="f")
 
     def never(trace: Trace) -> Iterator[Finding]:
         yield from ()

@@ -155,12 +155,12 @@ for step in range(30):
 }
 
 LOUD = {
-    "rate_too_high": SETUP.replace("lr=1e-2", "lr=0.8")
-    .replace("nn.Dropout(0.1)", "nn.Linear(16, 16), nn.ReLU()")
-    .replace("optimizer.step()", "optimizer.step()  # here")
+    "rate_too_high": SETUP.replace("lr=1e-2)", "lr=0.8)  # here").replace(
+        "nn.Dropout(0.1)", "nn.Linear(16, 16), nn.ReLU()"
+    )
     + "for epoch in range(8):\n    train(torch.arange(300))\n",
     "exploding": """
-net = nn.Sequential(
+net = nn.Sequential(  # here
     *[part for _ in range(60) for part in (nn.Linear(16, 16, bias=False), nn.BatchNorm1d(16), nn.ReLU())],
     nn.Linear(16, 3),
 )
@@ -168,7 +168,7 @@ optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
 for step in range(10):
     x = torch.randn(64, 16)
     optimizer.zero_grad()
-    F.cross_entropy(net(x), x[:, :3].argmax(1)).backward()  # here
+    F.cross_entropy(net(x), x[:, :3].argmax(1)).backward()
     optimizer.step()
 """,
     "train_mode_in_eval": SETUP
@@ -221,9 +221,9 @@ net = nn.Linear(8, 3)
 optimizer = torch.optim.SGD(net.parameters(), lr=1e-3)
 for step in range(10):
     x = torch.randn(32, 8)
-    loss = -net(x).log_softmax(1).gather(1, x[:, :3].argmax(1, keepdim=True)).sum()
+    loss = -net(x).log_softmax(1).gather(1, x[:, :3].argmax(1, keepdim=True)).sum()  # here
     optimizer.zero_grad()
-    loss.backward()  # here
+    loss.backward()
     optimizer.step()
 """,
     "test_on_train": SETUP

@@ -238,7 +238,8 @@ def test_a_patch_is_shown_at_the_guilty_line(tmp_path: Path) -> None:
     (found,) = (f for f in findings(ZERO, tmp_path / "a.py") if f.bug == "zero_grad")
     number = int(found.where.rpartition(":")[2])
     assert found.change().splitlines() == [
-        f"  > {number:>4} |     optimizer.step()  # here",
+        f"  > {number:>4} |     (net(x) - x.sum(1, keepdim=True)).square().mean().backward()  # here",
+        f"    {number + 1:>4} |     optimizer.step()",
         "  +      |     optimizer.zero_grad()",
     ]
 

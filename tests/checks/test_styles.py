@@ -116,8 +116,8 @@ SICK: dict[str, tuple[str, str]] = {
         "activation_on_logits",
         loop(
             X,
-            "nn.BCEWithLogitsLoss()(net(x).squeeze(1), (x[:, 0] > 0).float()).backward()  # here",
-            net="nn.Sequential(nn.Linear(8, 1), nn.ReLU())",
+            "nn.BCEWithLogitsLoss()(net(x).squeeze(1), (x[:, 0] > 0).float()).backward()",
+            net="nn.Sequential(nn.Linear(8, 1), nn.ReLU())  # here",
         ),
     ),
     "tanh before cross_entropy": (
@@ -138,8 +138,8 @@ SICK: dict[str, tuple[str, str]] = {
         "dropout_at_output",
         loop(
             X,
-            "F.mse_loss(net(x), x[:, :3]).backward()  # here",
-            net="nn.Sequential(nn.Linear(8, 3), nn.Dropout(0.1))",
+            "F.mse_loss(net(x), x[:, :3]).backward()",
+            net="nn.Sequential(nn.Linear(8, 3), nn.Dropout(0.1))  # here",
         ),
     ),
     "labels up to 3 for 3 classes": (
@@ -365,8 +365,8 @@ SICK: dict[str, tuple[str, str]] = {
         loop(
             "x = torch.randn(64, 8)",
             "y = (x[:, 0] > 0.8).long() + (x[:, 0] > 1.5).long()",
-            "loss_of(net(x), y).backward()  # here",
-            before="loss_of = nn.CrossEntropyLoss(weight=torch.tensor([0.79, 0.14, 0.07]))\n",
+            "loss_of(net(x), y).backward()",
+            before="loss_of = nn.CrossEntropyLoss(weight=torch.tensor([0.79, 0.14, 0.07]))  # here\n",
         ),
     ),
     "pos_weight of positives over negatives": (
@@ -405,11 +405,13 @@ SICK: dict[str, tuple[str, str]] = {
         "frozen_batchnorm_moves",
         loop(
             "x = torch.randn(8, 3, 6, 6)",
-            "F.cross_entropy(net(x), torch.arange(8) % 2).backward()  # here",
+            "F.cross_entropy(net(x), torch.arange(8) % 2).backward()",
             net="nn.Sequential(nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4)), nn.Flatten(), "
             "nn.Linear(64, 2))",
         ).replace(
-            "optimizer =", "for p in net[0].parameters():\n    p.requires_grad = False\noptimizer =", 1
+            "optimizer =",
+            "for p in net[0].parameters():\n    p.requires_grad = False  # here\noptimizer =",
+            1,
         ),
     ),
     "an index assigned in place": (

@@ -67,8 +67,8 @@ def script(tmp_path: Path) -> Path:
 def test_a_finding_names_line_evidence_and_fix(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "run", str(script)]) == 1
     out = capsys.readouterr().out
-    assert f"{script}:9: error: zero_grad (exact)" in out
-    assert "  >    9 |     optimizer.step()\n  +      |     optimizer.zero_grad()\n  in 5 of 6 steps" in out
+    assert f"{script}:8: error: zero_grad (exact)" in out
+    assert "       9 |     optimizer.step()\n  +      |     optimizer.zero_grad()\n  in 5 of 6 steps" in out
     script.write_text(plugins.module("checks", "mixed_rows").SICK)
     assert main(["doctor", "run", str(script)]) == 1
     assert "  Fix: batch_first=True, or the right axis" in capsys.readouterr().out
@@ -83,7 +83,7 @@ def test_json_is_alone_on_stdout_and_the_script_speaks_on_stderr(
     result = json.loads(shown.out)
     assert set(result) == KEYS
     assert [set(found) for found in result["findings"]] == [FINDING_KEYS]
-    assert result["findings"][0]["where"] == f"{script}:9"
+    assert result["findings"][0]["where"] == f"{script}:8"
     assert (result["steps"], result["script_exit"]) == (4, 0)
     assert len(result["checked"]) >= 30
 
@@ -152,7 +152,7 @@ def test_an_error_of_the_script_is_shown_with_the_findings(
     assert crash == f"{script}:10: the script crashed: ZeroDivisionError: division by zero"
     assert line == "  >   10 | 1 / 0"
     assert verdict.startswith("1 bug")
-    assert finding == f"{script}:9: error: zero_grad (exact)"
+    assert finding == f"{script}:8: error: zero_grad (exact)"
 
 
 def test_data_workers_are_left_alone(script: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -234,7 +234,7 @@ def test_sarif_is_alone_on_stdout_and_the_exit_code_stays(
     assert shown.err.startswith("given []")
     (found,) = json.loads(shown.out)["runs"][0]["results"]
     assert found["ruleId"] == "zero_grad"
-    assert found["locations"][0]["physicalLocation"]["region"]["startLine"] == 9
+    assert found["locations"][0]["physicalLocation"]["region"]["startLine"] == 8
 
 
 @pytest.mark.parametrize(("name", "start"), [("github", "::error file="), ("junit", "<?xml version=")])
@@ -279,7 +279,7 @@ def test_m_runs_a_module_of_a_package(
     assert main(["doctor", "run", "--steps", "4", "-m", "studies.train", "-m", "--epochs", "3"]) == 1
     out = capsys.readouterr().out
     assert "given ['-m', '--epochs', '3']" in out
-    assert f"{Path('studies', 'train.py')}:9: error: zero_grad" in out
+    assert f"{Path('studies', 'train.py')}:8: error: zero_grad" in out
 
 
 THREE = """

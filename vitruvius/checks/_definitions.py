@@ -4,7 +4,18 @@ that a person would change."""
 import ast
 from collections.abc import Iterator
 
-from vitruvius.checks._source import Source, last_name, line_of, read, stored
+from vitruvius.checks._bindings import (
+    Function,
+    binding_of,
+    calls_of,
+    is_inside,
+    is_library,
+    names_in,
+    place_of,
+    statement_at,
+    value_given,
+)
+from vitruvius.checks._source import Source, last_name, read, stored
 from vitruvius.checks._words import TEST
 
 WRAPPERS = (
@@ -13,7 +24,6 @@ WRAPPERS = (
 )
 """Calls that hand on the data that they are given."""
 DEEPEST = 8
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def inputs_line(where: str, argument: int = 0) -> str:
@@ -22,7 +32,7 @@ def inputs_line(where: str, argument: int = 0) -> str:
     Empty if the names lead nowhere.
     """
     source = read(where)
-    node = _statement(source, where) if source else None
+    node = statement_at(source, where) if source else None
     if source is None or node is None:
         return ""
     called = [call for call in ast.walk(node) if isinstance(call, ast.Call) and len(call.args) > argument]
@@ -31,27 +41,27 @@ def inputs_line(where: str, argument: int = 0) -> str:
     for call in wanted:
         name = _first_name(call.args[argument])
         if name is not None:
-            return _place(source, _definition(source, name, DEEPEST, through=True))
+            return place_of(source, _definition(source, name, DEEPEST, through=True))
     return ""
 
 
 def held_out_line(where: str) -> str:
     """`file:line` that made the data of an evaluation at a line: the name that speaks of a test."""
     source = read(where)
-    node = _statement(source, where) if source else None
+    node = statement_at(source, where) if source else None
     if source is None or node is None:
         return ""
-    for name in _held_out(source, node):
+    for name in held_out_names(source, node):
         found = _definition(source, name, DEEPEST, through=False)
         if found is not None:
-            return dataset_line(_place(source, found))
+            return dataset_line(place_of(source, found))
     return inputs_line(where)
 
 
 def dataset_line(built: str) -> str:
     """`file:line` that made the data set of the DataLoader that a line builds; the line itself otherwise."""
     source = read(built)
-    node = _statement(source, built) if source else None
+    node = statement_at(source, built) if source else None
     if source is None or node is None:
         return built
     loaders = [call for call in ast.walk(node) if isinstance(call, ast.Call)]
@@ -60,20 +70,8 @@ def dataset_line(built: str) -> str:
         words = [word.value for word in call.keywords if word.arg == "dataset"]
         given = [*call.args[:1], *words]
         if given and isinstance(given[0], ast.Name):
-            return _place(source, _definition(source, given[0], DEEPEST, through=False)) or built
+            return place_of(source, _definition(source, given[0], DEEPEST, through=False)) or built
     return built
-
-
-def _place(source: Source, node: ast.AST | None) -> str:
-    return f"{source.file}:{node.lineno}" if isinstance(node, ast.stmt) else ""
-
-
-def _statement(source: Source, where: str) -> ast.stmt | None:
-    """The innermost statement at a line, also one with a body."""
-    line = line_of(where)
-    found = [node for node in ast.walk(source.tree) if isinstance(node, ast.stmt)]
-    found = [node for node in found if node.lineno <= line <= (node.end_lineno or node.lineno)]
-    return max(found, key=lambda node: (node.lineno, node.col_offset), default=None)
 
 
 def _first_name(node: ast.AST) -> ast.Name | None:
@@ -89,7 +87,7 @@ def _first_name(node: ast.AST) -> ast.Name | None:
             return None
 
 
-def _held_out(source: Source, node: ast.stmt) -> Iterator[ast.Name]:
+def held_out_names(source: Source, node: ast.stmt) -> Iterator[ast.Name]:
     """The names of a statement, or of the loops around it, or handed to its function, that mean a test."""
     loops = [held.iter for held in source.around(node) if isinstance(held, ast.For)]
     for part in (node, *loops):
@@ -98,21 +96,16 @@ def _held_out(source: Source, node: ast.stmt) -> Iterator[ast.Name]:
         yield from (name for name in names if TEST.search(name.id) and isinstance(name.ctx, ast.Load))
     scope = source.scope(node)
     if isinstance(scope, Function):
-        for call in _calls_of(source, scope.name):
+        for call in calls_of(source, scope.name):
             given = [_first_name(value) for value in (*call.args, *(word.value for word in call.keywords))]
             yield from (name for name in given if name is not None and TEST.search(name.id))
-
-
-def _calls_of(source: Source, function: str) -> list[ast.Call]:
-    found = [call for call in ast.walk(source.tree) if isinstance(call, ast.Call)]
-    return [call for call in found if last_name(call.func) == function]
 
 
 def _definition(source: Source, name: ast.Name, depth: int, through: bool) -> ast.stmt | None:
     """The statement that made a variable; `through` goes on behind loaders and loops."""
     scope = source.scope(name)
     for place in dict.fromkeys((scope, source.tree)):
-        binding = _binding(source, name, place)
+        binding = binding_of(source, name, place)
         if binding is not None:
             return _made_by(source, binding, name, depth, through)
     if isinstance(scope, Function) and depth:
@@ -121,39 +114,12 @@ def _definition(source: Source, name: ast.Name, depth: int, through: bool) -> as
     return None
 
 
-def _binding(source: Source, name: ast.Name, scope: ast.AST) -> ast.stmt | ast.comprehension | None:
-    """The last loop, comprehension or assignment before a use that binds a name in a scope."""
-    around = [held for held in source.around(name) if isinstance(held, ast.GeneratorExp | ast.ListComp)]
-    for held in around:
-        for part in held.generators:
-            if name.id in _bound(part.target) and not _inside(part.iter, name):
-                return part
-    found: list[ast.stmt] = []
-    for node in ast.walk(scope):
-        targets = node.targets if isinstance(node, ast.Assign) else []
-        if isinstance(node, ast.For | ast.AnnAssign):
-            targets = [node.target]
-        own = source.scope(node) is scope
-        if own and any(name.id in _bound(target) for target in targets) and isinstance(node, ast.stmt):
-            found.append(node)
-    earlier = [node for node in found if node.lineno < name.lineno or scope is not source.scope(name)]
-    loops = [node for node in earlier if isinstance(node, ast.For) and name not in ast.walk(node.iter)]
-    plain = [node for node in earlier if not isinstance(node, ast.For)] + loops
-    return max(plain, key=lambda node: node.lineno, default=None)
-
-
-def _inside(node: ast.AST, name: ast.Name) -> bool:
-    return any(part is name for part in ast.walk(node))
-
-
-def _bound(node: ast.AST) -> set[str]:
-    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-
-
 def _made_by(
     source: Source, binding: ast.stmt | ast.comprehension, name: ast.Name, depth: int, through: bool
 ) -> ast.stmt | None:
-    value = binding.iter if isinstance(binding, ast.For | ast.comprehension) else _value(binding, name.id)
+    value = (
+        binding.iter if isinstance(binding, ast.For | ast.comprehension) else value_given(binding, name.id)
+    )
     loops = isinstance(binding, ast.For | ast.comprehension)
     behind = _behind(source, value, name.id, binding) if value is not None and (through or loops) else None
     if behind is not None and depth and not (behind.id == name.id and not loops):
@@ -161,18 +127,6 @@ def _made_by(
         if found is not None:
             return found
     return binding if isinstance(binding, ast.stmt) else None
-
-
-def _value(binding: ast.stmt, name: str) -> ast.expr | None:
-    """What a name is given; its own part if several are given at once."""
-    value = getattr(binding, "value", None)
-    target = binding.targets[0] if isinstance(binding, ast.Assign) else None
-    pair = isinstance(value, ast.Tuple) and isinstance(target, ast.Tuple)
-    if pair and isinstance(value, ast.Tuple) and isinstance(target, ast.Tuple):
-        for part, given in zip(target.elts, value.elts, strict=False):
-            if name in _bound(part):
-                return given
-    return value if isinstance(value, ast.expr) else None
 
 
 def _behind(
@@ -184,7 +138,7 @@ def _behind(
     if isinstance(value, ast.Subscript | ast.Attribute) and isinstance(value.value, ast.Call):
         return _behind(source, value.value, name, binding)
     called = value.func if isinstance(value, ast.Call) else None
-    method = isinstance(called, ast.Attribute) and not _is_library(called.value)
+    method = isinstance(called, ast.Attribute) and not is_library(called.value)
     if method and isinstance(value, ast.Call) and (not value.args or last_name(value.func) in WRAPPERS):
         return _behind(source, value.func.value, name, binding)  # type: ignore[attr-defined]
     if not isinstance(value, ast.Call) or not value.args:
@@ -192,16 +146,12 @@ def _behind(
     position = 0
     target = getattr(binding, "target", None)
     if last_name(value.func) == "zip" and isinstance(target, ast.Tuple):
-        places = [place for place, part in enumerate(target.elts) if name in _bound(part)]
+        places = [place for place, part in enumerate(target.elts) if name in names_in(part)]
         position = min(places[0], len(value.args) - 1) if places else 0
     handed = value.args[position]
     if last_name(value.func) in WRAPPERS:
         return _first_name(handed) or _behind(source, handed, name, binding)
     return _first_name(handed) if _is_network(source, value.func) else None
-
-
-def _is_library(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and node.id in ("torch", "F", "nn", "np", "numpy", "itertools", "self")
 
 
 def _is_network(source: Source, called: ast.expr) -> bool:
@@ -222,7 +172,7 @@ def _handed(source: Source, function: Function, name: str) -> ast.Name | None:
     if name not in names:
         return None
     is_method = names[:1] == ["self"]
-    for call in _calls_of(source, function.name):
+    for call in calls_of(source, function.name):
         for word in call.keywords:
             if word.arg == name:
                 return _first_name(word.value)
@@ -274,8 +224,8 @@ def _split_names(source: Source) -> set[str]:
 
 def _whole_sources(source: Source, name: ast.Name, depth: int) -> set[str]:
     """The names that a variable is computed from, as far as no part of them is taken."""
-    binding = _binding(source, name, source.scope(name)) or _binding(source, name, source.tree)
-    value = _value(binding, name.id) if isinstance(binding, ast.Assign) else None
+    binding = binding_of(source, name, source.scope(name)) or binding_of(source, name, source.tree)
+    value = value_given(binding, name.id) if isinstance(binding, ast.Assign) else None
     if value is None or not depth:
         return set()
     found: set[str] = set()
@@ -283,7 +233,8 @@ def _whole_sources(source: Source, name: ast.Name, depth: int) -> set[str]:
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and part.id != name.id:
             holder = source.parents.get(part)
             if any(
-                isinstance(held, ast.Subscript) and _inside(held.slice, part) for held in source.around(part)
+                isinstance(held, ast.Subscript) and is_inside(held.slice, part)
+                for held in source.around(part)
             ):
                 continue  # it says which rows are taken
             index = source.text(holder.slice) if isinstance(holder, ast.Subscript) else ""
@@ -305,7 +256,9 @@ def scaled_as_a_whole(where: str) -> str:
         return ""
     divided = _split_names(source)
     for node in ast.walk(source.tree):
-        names = _bound(node.targets[0]) if isinstance(node, ast.Assign) and len(node.targets) == 1 else set()
+        names = (
+            names_in(node.targets[0]) if isinstance(node, ast.Assign) and len(node.targets) == 1 else set()
+        )
         if isinstance(node, ast.Assign) and names & divided and _is_scaled_whole(source, node):
             return f"{source.file}:{node.lineno}"
     return ""
@@ -326,8 +279,8 @@ def _is_scaled_whole(source: Source, node: ast.Assign) -> bool:
 def _is_statistic(source: Source, node: ast.expr, data: str) -> bool:
     """Whether an expression is the mean (or minimum) of all rows of a variable, also through another name."""
     if isinstance(node, ast.Name):
-        binding = _binding(source, node, source.scope(node)) or _binding(source, node, source.tree)
-        value = _value(binding, node.id) if isinstance(binding, ast.Assign) else None
+        binding = binding_of(source, node, source.scope(node)) or binding_of(source, node, source.tree)
+        value = value_given(binding, node.id) if isinstance(binding, ast.Assign) else None
         return value is not None and not isinstance(value, ast.Name) and _is_statistic(source, value, data)
     while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):

@@ -40,13 +40,17 @@ class Finding(records.Record):
         if self.patch is None:
             return quoted(self.where, around=0)
         file, _, number = self.where.rpartition(":")
-        rows = self.patch.rows()
-        if self.patch.file == file and not any(line == int(number) for line, _, _ in rows):
-            here = (int(number), ">", linecache.getline(file, int(number)).rstrip())
-            later = [edit.line > int(number) for edit in self.patch.edits]
-            sizes = [len(edit.old) + len(edit.new) for edit in self.patch.edits]
-            rows.insert(sum(sizes[: later.index(True)] if any(later) else sizes), here)
-        return "\n".join(_row(mark, line, text) for line, mark, text in rows)
+        here = int(number) if self.patch.file == file else 0
+        rows = _placed(self.patch)
+        gone = {line for _, line, _, _ in rows}
+        # A line that comes is shown below the one that it follows.
+        shown = {here, *(edit.line - 1 for edit in self.patch.edits if here and not edit.old)} - gone - {0}
+        for line in shown:
+            mark = ">" if line == here else ""
+            rows.append((line, line, mark, linecache.getline(file, line).rstrip()))
+        return "\n".join(
+            _row(mark, line, text) for _, line, mark, text in sorted(rows, key=lambda row: row[0])
+        )
 
     def view(self) -> Iterable[Block]:
         line = f"{shown_location(self.where)}: " if self.where else ""
@@ -58,6 +62,15 @@ class Finding(records.Record):
         yield Text(text=_folded(f"{self.evidence}. Why: {self.why}."))
         if self.patch is None:  # otherwise the lines above say it
             yield Text(text=_folded(f"Fix: {self.fix}."))
+
+
+def _placed(patch: Patch) -> list[tuple[float, int, str, str]]:
+    """The rows of a patch with their places among the lines of the file."""
+    found: list[tuple[float, int, str, str]] = []
+    for edit in patch.edits:
+        found += [(edit.line + index, edit.line + index, "-", text) for index, text in enumerate(edit.old)]
+        found += [(edit.line + len(edit.old) - 0.5, 0, "+", text) for text in edit.new]
+    return found
 
 
 def quoted(where: str, around: int = 1) -> str:

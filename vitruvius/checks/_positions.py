@@ -1,10 +1,8 @@
 """Experiments with the order of tokens: does a network know it, and which tables does it look into?"""
 
 import copy
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -12,9 +10,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from vitruvius.checks import Example
-from vitruvius.checks._experiment import Specimen, moved
-
-LIBRARIES = (str(Path(torch.__file__).parent), str(Path(__file__).parent))
+from vitruvius.checks._experiment import Specimen, moved, user_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +25,14 @@ class Lookup:
 
 def attends(example: Example) -> bool:
     """Whether a network has self-attention inside."""
-    names = [type(module).__name__.lower() for module in example.model.modules()]
-    attention = any("attention" in name or "attn" in name or "transformer" in name for name in names)
-    named = any("attn" in path or "att" in path.split(".") for path, _ in example.model.named_modules())
-    return attention or named
+    return any(is_attention(path, module) for path, module in example.model.named_modules())
+
+
+def is_attention(path: str, module: nn.Module) -> bool:
+    """Whether a module is called after attention, by its class or in its network."""
+    name, attribute = type(module).__name__.lower(), path.rpartition(".")[2]
+    by_class = "attention" in name or "attn" in name or "transformer" in name
+    return by_class or "attn" in attribute or attribute == "att"
 
 
 def order_kept(specimen: Specimen) -> str:
@@ -99,7 +99,7 @@ def lookups(specimen: Specimen) -> list[Lookup]:
                 # F.embedding(index, table), torch.embedding(table, index), table[index]
                 for table, index in (args[:2], args[1::-1]):
                     if id(table) in tables:
-                        found.append(Lookup(tables[id(table)], _line(), _rows(table), index))
+                        found.append(Lookup(tables[id(table)], user_line(), _rows(table), index))
             return func(*args, **(kwargs or {}))
 
     with Watch():
@@ -117,11 +117,3 @@ def _tables(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
         for name, value in own.items():
             if isinstance(value, Tensor) and value.dim() >= 2 and value.is_floating_point():
                 yield path or name, value
-
-
-def _line() -> str:
-    """`file:line` of the network's own code that is running."""
-    frame: Any = sys._getframe(2)
-    while frame is not None and frame.f_code.co_filename.startswith(LIBRARIES):
-        frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""

@@ -1,11 +1,12 @@
 """A ReLU, sigmoid or tanh squeezes the scores before a loss that expects them raw."""
 
-from vitruvius.checks import Criterion, Finding, Findings, Trace, lines, named, training
+from vitruvius.checks import Criterion, CriterionDetails, Finding, Findings, Trace, lines, named, training
+from vitruvius.checks._layers import built_at
 
 SICK = training(
     "x = torch.randn(8, 3)",
-    "F.cross_entropy(net(x), x.argmax(1)).backward()  # here",
-    net="nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 4), nn.ReLU())",
+    "F.cross_entropy(net(x), x.argmax(1)).backward()",
+    net="nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 4), nn.ReLU())  # here",
 )
 HEALTHY = SICK.replace(", nn.ReLU())", ")")
 RAW = ("cross_entropy", "binary_cross_entropy_with_logits")
@@ -40,11 +41,11 @@ def activation_on_logits(trace: Trace) -> Findings:
             continue
         in_module = named(trace, facts.module)
         if _is_softmax_twice(event):
-            yield from _place(line, in_module, operation, facts.made_at)
+            yield from _place(trace, line, operation, facts)
             continue
         proven = operation in PROVEN
         yield Finding(
-            where=line if in_module or not facts.made_at else facts.made_at,
+            where=_place_of(trace, line, facts),
             also=(line, facts.made_at),
             module=in_module,
             evidence=f"the scores of {event.name} come out of {operation}, so they lie in "
@@ -58,11 +59,12 @@ def activation_on_logits(trace: Trace) -> Findings:
         )
 
 
-def _place(line: str, module: str | None, operation: str, made_at: str) -> Findings:
+def _place(trace: Trace, line: str, operation: str, facts: CriterionDetails) -> Findings:
     """Where the activation stands that `double_softmax` speaks of: in another line or module, a note."""
-    if module or made_at not in ("", line):
+    module = named(trace, facts.module)
+    if module or facts.made_at not in ("", line):
         yield Finding(
-            where=made_at or line,
+            where=_place_of(trace, line, facts),
             also=(line,),
             module=module,
             evidence=f"the {operation} that the criterion at line {line.rpartition(':')[2]} is given is here",
@@ -71,6 +73,12 @@ def _place(line: str, module: str | None, operation: str, made_at: str) -> Findi
             severity="info",
             confidence="exact",
         )
+
+
+def _place_of(trace: Trace, line: str, facts: CriterionDetails) -> str:
+    """The line of an activation: that of the module, or where the user's code applies it."""
+    in_module = named(trace, facts.module)
+    return (built_at(trace, in_module) if in_module else facts.made_at) or line
 
 
 def _unreachable(trace: Trace) -> Findings:
@@ -84,7 +92,7 @@ def _unreachable(trace: Trace) -> Findings:
         facts = known[0]
         in_module = named(trace, facts.module)
         yield Finding(
-            where=line if in_module or not facts.made_at else facts.made_at,
+            where=_place_of(trace, line, facts),
             also=(line, facts.made_at),
             module=in_module,
             evidence=f"the predictions come out of {facts.made_by}, so they lie in "

@@ -4,7 +4,8 @@ from functools import partial
 
 from vitruvius.checks import Criterion, Findings, Trace, exact_error, lines, training
 from vitruvius.checks._causal import before, changed, leak
-from vitruvius.checks._experiment import first_module, specimens
+from vitruvius.checks._experiment import Moving, first_moving, specimens
+from vitruvius.checks._places import masking_line
 
 LESSON = "masking"
 LAYER = "nn.TransformerEncoderLayer(8, 2, 8, 0.0, batch_first=True)"
@@ -24,11 +25,12 @@ def causal_leak(trace: Trace) -> Findings:
             continue
         position = leak(specimen)
         if position is not None:
-            module = first_module(specimen, changed(specimen, position), partial(before, specimen, position))
+            first = first_moving(specimen, changed(specimen, position), partial(before, specimen, position))
+            module, line = (first.module, _mask_line(first)) if first else ("", "")
             yield exact_error(
-                where=specimen.example.where,
+                where=line or specimen.example.where,
                 module=module or None,
-                also=lines(trace.of(Criterion)),
+                also=(specimen.example.where, *lines(trace.of(Criterion))),
                 evidence=f"targets are the inputs one step later, and the output before place {position} "
                 f"changes with the input from {position} on"
                 + (f", first in module {module}" if module else ""),
@@ -37,3 +39,8 @@ def causal_leak(trace: Trace) -> Findings:
                 "left only",
                 explains=("positions_ignored",),
             )
+
+
+def _mask_line(first: Moving) -> str:
+    """The line that masks the scores, if an operation lets the module see the future; else its call."""
+    return masking_line(first.where) or first.where if first.between else first.where

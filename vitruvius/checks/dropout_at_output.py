@@ -11,11 +11,12 @@ from vitruvius.checks import (
     named,
     training,
 )
+from vitruvius.checks._layers import built_at
 
 SICK = training(
     "x = torch.randn(8, 3)",
-    "F.cross_entropy(net(x), x.argmax(1)).backward()  # here",
-    net="nn.Sequential(nn.Linear(3, 8), nn.GELU(), nn.Linear(8, 3), nn.Dropout(0.3))",
+    "F.cross_entropy(net(x), x.argmax(1)).backward()",
+    net="nn.Sequential(nn.Linear(3, 8), nn.GELU(), nn.Linear(8, 3), nn.Dropout(0.3))  # here",
 )
 HEALTHY = SICK.replace("nn.Linear(8, 3), nn.Dropout(0.3)", "nn.Dropout(0.3), nn.Linear(8, 3)")
 
@@ -39,7 +40,7 @@ def dropout_at_output(trace: Trace) -> Findings:
             continue
         module = named(trace, known[0].module)
         yield Finding(
-            where=line if module or not known[0].made_at else known[0].made_at,
+            where=(built_at(trace, module) if module else known[0].made_at) or line,
             also=(line, known[0].made_at),
             module=module,
             evidence=f"the predictions that the loss is given come out of dropout, in all {len(known)} "

@@ -2,6 +2,7 @@
 
 from vitruvius.checks import Backward, Finding, Findings, Forward, Step, Trace, lines, named
 from vitruvius.checks._patches import trained_again
+from vitruvius.checks._places import uncalled
 
 LESSON = "dropout"
 SICK = """
@@ -37,9 +38,9 @@ def eval_mode_in_train(trace: Trace) -> Findings:
     if len(learning) > 2 and not frozen:  # beside frozen parts eval mode is usually meant
         first = learning[0]
         yield Finding(
-            where=first.where,
+            where=uncalled(first.where, "train") or first.where,
             module=named(trace, first.eval_module),
-            also=lines(trace.of(Backward, Step)),
+            also=(first.where, *lines(trace.of(Backward, Step))),
             evidence=f"{len(learning)} of {steps} steps trained {first.name} in eval mode, the first after "
             f"step {first.step}; module {first.eval_module} rests",
             why="dropout does not regularise and BatchNorm does not learn its statistics",

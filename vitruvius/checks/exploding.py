@@ -2,8 +2,9 @@
 
 from collections import Counter
 
-from vitruvius.checks import Finding, Findings, Trace, training
+from vitruvius.checks import Finding, Findings, Parameter, Trace, training
 from vitruvius.checks._depth import FIRST_STEPS, Profile, by_depth
+from vitruvius.checks._layers import built_at
 
 LESSON = "depth"
 SICK = training(
@@ -27,7 +28,7 @@ def exploding(trace: Trace) -> Findings:
     weights = [known for known in trace.parameters.values() if known.reached and len(known.shape) > 1]
     own = Counter(known.initialised for known in weights).most_common(1)[0][0] if weights else ""
     yield Finding(
-        where=own or profile.where,
+        where=own or built_at(trace, _deepest(weights)) or profile.where,
         also=(profile.where, profile.forward),
         evidence=f"gradients (RMS) reach {profile.largest:.1e} over {profile.layers} layers; "
         f"the first layers get {profile.ratio:.1e} times the last",
@@ -35,6 +36,12 @@ def exploding(trace: Trace) -> Findings:
         fix="initialisation that keeps the variance (kaiming, xavier), normalisation, smaller weights",
         explains=("rate_too_high", "initial_loss", "non_finite", "saturated", "rate_too_low", "dead_relu"),
     )
+
+
+def _deepest(weights: list[Parameter]) -> str | None:
+    """The part of a network that holds most of its weights."""
+    names = Counter(known.name.partition(".")[0] for known in weights if "." in known.name)
+    return names.most_common(1)[0][0] if names else None
 
 
 def _grows(profile: Profile) -> bool:

@@ -1,14 +1,14 @@
 """Parameters are frozen (requires_grad=False) in a network that trains."""
 
-from vitruvius.checks import BATCH, Finding, Findings, Trace, holding, training
+from vitruvius.checks import Finding, Findings, Trace, holding, training
+from vitruvius.checks._places import frozen_line
 
 SICK = training(
-    f"{BATCH}  # here",
     net="nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))",
-    init="net[0].requires_grad_(False)",
+    init="net[0].requires_grad_(False)  # here",
     optimiser="SGD(net[2].parameters(), lr=0.01)",
 )
-HEALTHY = SICK.replace("net[0].requires_grad_(False)\n", "").replace("net[2].parameters", "net.parameters")
+HEALTHY = SICK.replace("net[0].requires_grad_(False)", "").replace("net[2].parameters", "net.parameters")
 
 
 def frozen(trace: Trace) -> Findings:
@@ -17,7 +17,8 @@ def frozen(trace: Trace) -> Findings:
     forwards = trace.forwards()
     if still and forwards and trace.steps:
         yield Finding(
-            where=forwards[0].where,
+            where=frozen_line(forwards[0].where) or forwards[0].where,
+            also=(forwards[0].where,),
             module=holding([known.name for known in still]),
             evidence=f"{len(still)} of {len(trace.parameters)} parameters have requires_grad=False: "
             f"{', '.join(known.name for known in still[:3])}",

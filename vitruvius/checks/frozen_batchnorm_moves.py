@@ -1,12 +1,13 @@
 """A frozen BatchNorm goes on moving: its weights are frozen, its running statistics are not."""
 
 from vitruvius.checks import Finding, Findings, Forward, Step, Trace, named, training
+from vitruvius.checks._places import frozen_line, training_line
 
 LESSON = "normalisation"
 SICK = training(
-    "net.train()",
+    "net.train()  # here",
     "x = torch.randn(8, 3)",
-    "F.mse_loss(net(x), x[:, :1]).backward()  # here",
+    "F.mse_loss(net(x), x[:, :1]).backward()",
     net="nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 1))",
     init="net[0].requires_grad_(False)\nnet[1].requires_grad_(False)",
     optimiser="SGD(net[3].parameters(), lr=0.01)",
@@ -32,7 +33,8 @@ def frozen_batchnorm_moves(trace: Trace) -> Findings:
         if len(here) < 2 or steps < 2 or thawed or not learns:
             continue
         yield Finding(
-            where=here[0].where,
+            where=training_line(here[0].where) or frozen_line(here[0].where) or here[0].where,
+            also=(here[0].where,),
             module=named(trace, here[0].frozen_norm) or here[0].frozen_norm,
             evidence=f"{here[0].frozen_norm} has frozen weights and ran in training mode in "
             f"{len(here)} passes",

@@ -1,6 +1,7 @@
 """Class weights that favour the frequent classes: they grow with the counts instead of falling."""
 
 from vitruvius.checks import Criterion, Finding, Findings, Trace, lines, training
+from vitruvius.checks._places import criterion_line
 
 SICK = training(
     "x = torch.randn(64, 3)",
@@ -25,12 +26,14 @@ def inverted_class_weights(trace: Trace) -> Findings:
         if len(lengths) != 1:
             continue
         counts = [sum(column) for column in zip(*(facts.counts for facts in known), strict=True)]
-        if names == {"binary_cross_entropy_with_logits"}:
+        binary = names == {"binary_cross_entropy_with_logits"}
+        if binary:
             weights = (1.0, *weights[:1])
         if len(counts) == len(weights) and _favours_frequent(counts, weights):
             most, least = counts.index(max(counts)), counts.index(min(c for c in counts if c))
             yield Finding(
-                where=line,
+                where=criterion_line(line, "pos_weight" if binary else "weight"),
+                also=(line,),
                 evidence=f"class {most} has {counts[most]} labels and weight {weights[most]:.3g}, class "
                 f"{least} has "
                 f"{counts[least]} and {weights[least]:.3g} (batches looked at)",

@@ -13,9 +13,9 @@ optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
 for epoch in range(3):
     optimizer.zero_grad()
     for i in range(8):
-        (net(torch.randn(8, 3)).square().mean() / 3).backward()  # here
+        (net(torch.randn(8, 3)).square().mean() / 3).backward()
         if (i + 1) % 3 == 0:
-            optimizer.step()
+            optimizer.step()  # here
             optimizer.zero_grad()
 """
 HEALTHY = SICK.replace("range(8)", "range(9)")
@@ -29,8 +29,8 @@ def leftover_dropped(trace: Trace) -> Findings:
         lost = [event for event in lost if set(event.lines) == {group.line} and len(event.lines) < group.size]
         if lost:
             yield exact_error(
-                where=group.line,
-                also=(lost[0].where, group.steps[0].where),
+                where=group.steps[0].where,
+                also=(lost[0].where, group.line),
                 evidence=f"steps follow {group.size} backward passes; {len(lost)} times "
                 f"{len(lost[0].lines)} were zeroed at {line(lost[0].where)} without a step",
                 why="the rows of these micro-batches never change the weights",

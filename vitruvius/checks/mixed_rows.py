@@ -5,7 +5,7 @@ from functools import partial
 import torch
 
 from vitruvius.checks import Findings, Trace, exact_error, training
-from vitruvius.checks._experiment import first_module
+from vitruvius.checks._experiment import first_moving
 from vitruvius.checks._mixing import mixed, others_changed
 
 LESSON = "normalisation"
@@ -22,9 +22,11 @@ def mixed_rows(trace: Trace) -> Findings:
     """Change all rows but the first, or but the last: in eval mode its output must stay."""
     for specimen, row in mixed(trace):
         changed = others_changed(specimen.x, row)
-        module = first_module(specimen, changed, partial(_row, row, len(specimen.x)))
+        first = first_moving(specimen, changed, partial(_row, row, len(specimen.x)))
+        module, line = (first.module, first.where) if first else ("", "")
         yield exact_error(
-            where=specimen.example.where,
+            where=line or specimen.example.where,
+            also=(specimen.example.where,),
             module=module or None,
             evidence=f"the output of row {row} of {type(specimen.model).__name__} changes when "
             "only other rows do (eval mode)" + (f", first in module {module}" if module else ""),

@@ -5,9 +5,9 @@ from statistics import median
 from torch import nn
 
 from vitruvius.checks import Example, Finding, Findings, Trace, holding
-from vitruvius.checks._experiment import Specimen, specimens
+from vitruvius.checks._experiment import Specimen, call_line, specimens
 from vitruvius.checks._losses import losses
-from vitruvius.checks._positions import attends, lookups, order_kept
+from vitruvius.checks._positions import attends, is_attention, lookups, order_kept
 
 LESSON = "positions"
 LEARNT = 0.5
@@ -21,13 +21,13 @@ class Tokens(torch.nn.Module):
         self.head = torch.nn.Linear(8, 2)
         self.register_buffer("places", torch.randn(6, 8))
     def forward(self, text):
-        return self.head(self.layer(self.embed(text)).mean(1))
+        return self.head(self.layer(self.embed(text)).mean(1))  # here
 net = Tokens()
 optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
 for step in range(6):
     optimizer.zero_grad()
     text = torch.randint(0, 9, (4, 6))
-    torch.nn.functional.cross_entropy(net(text), (text[:, 0] > 4).long()).backward()  # here
+    torch.nn.functional.cross_entropy(net(text), (text[:, 0] > 4).long()).backward()
     optimizer.step()
 """
 HEALTHY = SICK.replace("self.layer(self.embed(text))", "self.layer(self.embed(text) + self.places)")
@@ -44,7 +44,7 @@ def positions_ignored(trace: Trace) -> Findings:
             is_set = is_set or not specimen.example.single_input or _learns(trace)
             table, line = _unused(trace, specimen)
             yield Finding(
-                where=line or specimen.example.where,
+                where=line or call_line(specimen, is_attention) or specimen.example.where,
                 module=table,
                 also=(specimen.example.where,),
                 evidence=f"{type(specimen.model).__name__} gives the same output when the {what} "

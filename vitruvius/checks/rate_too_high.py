@@ -4,13 +4,14 @@ from statistics import median
 
 from vitruvius.checks import Backward, Finding, Findings, OptimiserBuilt, Step, Trace, lines, training
 from vitruvius.checks._losses import losses
+from vitruvius.checks._places import rate_line
 
 SICK = training(
     "x = torch.randn(8, 3)",
     "F.mse_loss(net(x), x[:, :1]).backward()",
-    optimiser="SGD(net.parameters(), lr=3.0)",
+    optimiser="SGD(net.parameters(), lr=3.0)  # here",
     steps=12,
-).replace("optimizer.step()", "optimizer.step()  # here")
+)
 HEALTHY = SICK.replace("lr=3.0", "lr=0.03")
 LONGEST, GROWTH, STAYS, EARLY = 0.3, 10.0, 3.0, 3
 
@@ -32,13 +33,14 @@ def rate_too_high(trace: Trace) -> Findings:
         yield from _by_hand(trace, first, last)
     if not steps or not (grew or long or thrown):
         return
-    rate = max(event.lr for event in steps)
+    guilty = max(steps, key=lambda event: event.lr)
+    rate = guilty.lr
     ratio = f"; a step is {median(moved[:3]):.2g} of the weights" if moved else ""
     height = f" over {max(first):.3g}" if max(first) > STAYS * start else ""
     growth = f"the loss went from {first[0]:.3g}{height} to {median(last):.3g}"
     yield Finding(
-        where=steps[0].where,
-        also=lines(trace.of(OptimiserBuilt)),
+        where=rate_line(trace, guilty),
+        also=(guilty.where, *lines(trace.of(OptimiserBuilt))),
         evidence=f"rate {rate:g}: {growth}{ratio}",
         why="a step that overshoots makes the loss larger, and the next gradient with it",
         fix=f"a rate of {rate / 30:.0e} or less; warm-up and clipping help only if it is nearly right",

@@ -4,13 +4,14 @@ from statistics import median
 
 from vitruvius.checks import Finding, Findings, OptimiserBuilt, Step, Trace, lines, training
 from vitruvius.checks._losses import loss_scale, losses
+from vitruvius.checks._places import rate_line
 
 SICK = training(
     "x = torch.randn(8, 3)",
     "F.mse_loss(net(x), x[:, :1]).backward()",
-    optimiser="SGD(net.parameters(), lr=1e-8)",
+    optimiser="SGD(net.parameters(), lr=1e-8)  # here",
     steps=30,
-).replace("optimizer.step()", "optimizer.step()  # here")
+)
 HEALTHY = SICK.replace("lr=1e-8", "lr=0.03")
 SHORTEST, REACH, LEAST, FEWEST = 1e-5, 2e-3, 0.25, 20
 
@@ -25,13 +26,14 @@ def rate_too_low(trace: Trace) -> Findings:
     fell = median(first) - median(last) > LEAST * abs(median(first))
     if fell or max(moved) > SHORTEST or median(moved) * trace.steps > REACH:
         return
-    rate, scale = max(event.lr for event in steps), loss_scale(trace)
+    guilty, scale = max(steps, key=lambda event: event.lr), loss_scale(trace)
+    rate = guilty.lr
     fix = "a rate a thousand times larger, then halve it while the loss jumps"
     if scale > 1:
         fix = "scaler.unscale_(optimizer) before gradients are clipped; if nothing is clipped, a larger rate"
     yield Finding(
-        where=steps[0].where,
-        also=lines(trace.of(OptimiserBuilt)),
+        where=rate_line(trace, guilty),
+        also=(guilty.where, *lines(trace.of(OptimiserBuilt))),
         evidence=f"rate {rate:g}: a step changes the weights by {median(moved):.1e} of their size; "
         f"the loss went from {median(first) / scale:.4g} to {median(last) / scale:.4g} in {trace.steps} steps"
         + (f"; backward() got it times {scale:g}, and gradients are scaled likewise" if scale > 1 else ""),

@@ -1,6 +1,7 @@
 """Every epoch shows the same batches in the same order."""
 
-from vitruvius.checks import Backward, Finding, Findings, Trace, lines
+from vitruvius.checks import Backward, Finding, Findings, LoaderUsed, Trace, lines
+from vitruvius.checks._data_lines import order_line
 from vitruvius.checks._seeds import seeded_again
 
 SICK = """
@@ -23,7 +24,7 @@ def same_order(trace: Trace) -> Findings:
 
     A network that is also given its last state needs the order; it is left alone.
     """
-    trace = trace.unbroken()
+    whole, trace = trace, trace.unbroken()
     trained = {event.batch for event in trace.of(Backward)}
     shown: dict[tuple[str, int], list[int]] = {}
     for event in trace.forwards():
@@ -36,7 +37,7 @@ def same_order(trace: Trace) -> Findings:
         if all(batches[index] == batches[index - period] for index in range(period, len(batches))):
             seeded = seeded_again(line)
             yield Finding(
-                where=seeded or line,
+                where=seeded or _loader(whole, line) or order_line(line) or line,
                 also=(line, *lines(trace.of(Backward))),
                 evidence=f"{len(batches)} batches are {len(batches) / period:.1f} passes over the same "
                 f"{period} batches in the same order" + ("; a seed is set in a loop" if seeded else ""),
@@ -47,3 +48,10 @@ def same_order(trace: Trace) -> Findings:
                 else "DataLoader(..., shuffle=True), or a new torch.randperm for every epoch",
             )
             return
+
+
+def _loader(trace: Trace, line: str) -> str:
+    """Where the DataLoader that gives the batches of a line is built; empty if it is not known which does."""
+    loaded = all(event.epoch for event in trace.forwards() if event.where == line)
+    built = {event.built for event in trace.of(LoaderUsed) if event.trained} if loaded else set()
+    return built.pop() if len(built) == 1 else ""

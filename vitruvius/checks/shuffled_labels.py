@@ -4,6 +4,7 @@ from math import sqrt
 from statistics import median
 
 from vitruvius.checks import Criterion, Finding, Findings, Trace, lines
+from vitruvius.checks._data_lines import shuffled_line
 from vitruvius.checks._losses import losses
 
 SICK = """
@@ -15,9 +16,9 @@ net = torch.nn.Linear(3, 2)
 optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
 for epoch in range(4):
     order = torch.randperm(128)
-    for xb, yb in zip(x[order].split(32), y[torch.randperm(128)].split(32)):
+    for xb, yb in zip(x[order].split(32), y[torch.randperm(128)].split(32)):  # here
         optimizer.zero_grad()
-        torch.nn.functional.cross_entropy(net(xb), yb).backward()  # here
+        torch.nn.functional.cross_entropy(net(xb), yb).backward()
         optimizer.step()
 """
 HEALTHY = SICK.replace("y[torch.randperm(128)]", "y[order]")
@@ -43,8 +44,8 @@ def shuffled_labels(trace: Trace) -> Findings:
             evidence += f"{chance:.1%}; the loss went from {median(first):.3g} to {median(last):.3g}"
     if evidence:
         yield Finding(
-            where=labelled[0].where,
-            also=lines(trace.forwards()),
+            where=shuffled_line(labelled[0].where) or labelled[0].where,
+            also=(labelled[0].where, *lines(trace.forwards())),
             evidence=evidence,
             why="without a relation between rows and labels nothing can be learnt but the share of each "
             "class",

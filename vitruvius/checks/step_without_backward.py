@@ -2,6 +2,7 @@
 
 from vitruvius.checks import Findings, Step, Trace, exact_error, lines, training
 from vitruvius.checks._patches import removed
+from vitruvius.checks._places import uncalled
 from vitruvius.core.patch import Patch
 
 HEALTHY = training()
@@ -14,7 +15,7 @@ def step_without_backward(trace: Trace) -> Findings:
     again = [event for event in steps if event.repeated]
     if len(again) > 1:  # one empty step before training is a known way to prepare a scheduler
         yield exact_error(
-            where=again[0].where,
+            where=uncalled(again[0].where, "backward") or again[0].where,
             also=lines(again),
             evidence=f"{len(again)} of {len(steps)} steps came without a new gradient",
             why="a step without backward() moves the weights by old gradients, or not at all",

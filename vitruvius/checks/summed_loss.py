@@ -1,6 +1,7 @@
 """The loss is the sum over the batch, not its mean: the learning rate grows with the batch."""
 
-from vitruvius.checks import Criterion, Finding, Findings, Step, Trace, lines, training
+from vitruvius.checks import Criterion, Finding, Findings, OptimiserBuilt, Step, Trace, lines, training
+from vitruvius.checks._places import criterion_line, divides_rate, loss_line
 
 SICK = training(
     "x = torch.randn(8, 3)",
@@ -30,14 +31,16 @@ def summed_loss(trace: Trace) -> Findings:
             adapts = any(step.name.startswith(ADAPTIVE) for step in steps)
             rate = next((step.lr for step in steps if not adapts), None)
             implied = f"; the rate {rate:g} acts like {rate * rows:g} on the mean" if rate else ""
+            built = [made.where for made in trace.of(OptimiserBuilt)]
+            meant = any(divides_rate(where, rows) for where in built)  # so that it suits the sum
             yield Finding(
-                where=event.where,
-                also=lines(criteria),
+                where=criterion_line(criteria[0].where, "reduction") if criteria else loss_line(event.where),
+                also=(event.where, *lines(criteria)),
                 evidence=f"the loss adds up {rows} rows and is not divided{implied}",
                 why="its gradient grows with the batch: another batch size, or a smaller last batch, changes "
                 "the step",
                 fix="take the mean (reduction='mean'), or divide by the number of rows",
-                severity="info" if adapts else "warning",
+                severity="info" if adapts or meant else "warning",
                 explains=("rate_too_high", "exploding", "initial_loss", "non_finite"),
             )
             return

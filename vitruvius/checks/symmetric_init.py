@@ -1,6 +1,7 @@
 """Constant initialisation: all units of a layer start equal, get equal gradients and stay equal."""
 
 from vitruvius.checks import Backward, Findings, Trace, exact_error, holding, training
+from vitruvius.checks._layers import built_at
 
 SICK = training(
     "x = torch.randn(8, 3)",
@@ -21,7 +22,7 @@ def symmetric_init(trace: Trace) -> Findings:
         return
     passes = [*trace.forwards(), *trace.of(Backward)]
     yield exact_error(
-        where=alike[0].initialised or passes[0].where,
+        where=alike[0].initialised or built_at(trace, holding([alike[0].name])) or passes[0].where,
         module=holding([alike[0].name]),
         also=(passes[0].where, trace.of(Backward)[0].where),
         evidence=f"all {alike[0].shape[0]} units of {alike[0].name} are equal, at the start and after "

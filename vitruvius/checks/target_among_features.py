@@ -1,6 +1,7 @@
 """The target is one of the input columns."""
 
-from vitruvius.checks import Finding, Findings, TargetColumn, Trace, training
+from vitruvius.checks import Criterion, Finding, Findings, TargetColumn, Trace, training
+from vitruvius.checks._data_lines import features_line
 from vitruvius.checks._definitions import inputs_line
 
 HEALTHY = training(
@@ -18,7 +19,7 @@ def target_among_features(trace: Trace) -> Findings:
     for event in trace.of(TargetColumn):
         if event.rows >= FEWEST:
             yield Finding(
-                where=inputs_line(event.where) or event.where,
+                where=_taken(trace, event.where) or inputs_line(event.where) or event.where,
                 also=(event.where,),
                 confidence="exact",
                 severity="warning" if event.equal else "info",
@@ -29,3 +30,9 @@ def target_among_features(trace: Trace) -> Findings:
                 fix="drop that column from the features",
             )
             return
+
+
+def _taken(trace: Trace, forward: str) -> str:
+    """The line that takes the features from a table that the targets come from too."""
+    compared = [event.where for event in trace.of(Criterion) if event.grad]
+    return features_line(forward, compared[0]) if compared else ""

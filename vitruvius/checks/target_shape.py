@@ -2,6 +2,7 @@
 
 from vitruvius.checks import Criterion, Finding, Findings, Trace, exact_error, training
 from vitruvius.checks._patches import same_shape
+from vitruvius.checks._places import loss_line
 from vitruvius.core.patch import Patch
 
 SICK = training("x = torch.randn(8, 3)", "(net(x) - x.sum(1)).square().mean().backward()  # here")
@@ -20,7 +21,8 @@ def target_shape(trace: Trace) -> Findings:
     for backward, graph in trace.graphs():
         if graph.broadcast:
             before, (rows, *_) = graph.broadcast
-            yield _finding(backward.where, before, (rows,) if len(before) == 2 else (rows, 1))
+            target = (rows,) if len(before) == 2 else (rows, 1)
+            yield _finding(loss_line(backward.where), before, target, also=(backward.where,))
             return
 
 
@@ -30,10 +32,15 @@ def _crossed(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
 
 
 def _finding(
-    where: str, scores: tuple[int, ...], target: tuple[int, ...], patch: Patch | None = None
+    where: str,
+    scores: tuple[int, ...],
+    target: tuple[int, ...],
+    patch: Patch | None = None,
+    also: tuple[str, ...] = (),
 ) -> Finding:
     return exact_error(
         where=where,
+        also=also,
         evidence=f"predictions {list(scores)} against targets {list(target)} broadcast to all pairs",
         why="the mean over all pairs is smallest when every prediction is the mean target",
         fix="give both the same shape: targets.view_as(predictions)",

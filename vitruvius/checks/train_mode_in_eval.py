@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from vitruvius.checks import Backward, Finding, Findings, Forward, Step, Trace, lines, named, training
 from vitruvius.checks._patches import evaluated
+from vitruvius.checks._places import uncalled
 from vitruvius.checks._words import speaks_of_test
 
 LESSON = "normalisation"
@@ -30,7 +31,7 @@ def train_mode_in_eval(trace: Trace) -> Findings:
         if recomputes or _is_unused(line) or _feeds_training(trace, here):
             continue
         yield Finding(
-            where=line,
+            where=uncalled(line, "eval") or line,
             module=named(trace, here[0].training_module),
             also=lines(noisy),
             evidence=f"{len(here)} forward passes that train nothing ran module {here[0].training_module} "

@@ -1,6 +1,7 @@
 """A part of the validation rows is trained on: the split overlaps."""
 
 from vitruvius.checks import EvaluationInputs, Finding, Findings, Forward, Trace, lines
+from vitruvius.checks._data_lines import split_line
 from vitruvius.checks._definitions import held_out_line, scaled_as_a_whole, selected_by_labels
 from vitruvius.checks._words import speaks_of_test
 
@@ -104,7 +105,7 @@ def _rows(trace: Trace) -> Findings:
         if still and (continuous or not _repeats(trained, times[0], still[0])):
             rows = sum(event.rows for event in passes if event.step == times[-1])
             yield Finding(
-                where=held_out_line(line) or line,
+                where=split_line(line) or line,
                 also=(line, *lines(passes)),
                 evidence=f"{still[0]:.0%} of the rows of the last evaluation ({rows} rows looked at) had "
                 "been trained on, and as many in the one before",

@@ -2,11 +2,12 @@
 
 from vitruvius.checks import Findings, Step, Trace, exact_error, lines, training
 from vitruvius.checks._patches import zero_after_step
+from vitruvius.checks._places import uncalled
 
 LESSON = "zero_grad"
 HEALTHY = training(
-    "x = torch.randn(8, 3)", "(net(x) - x.sum(1, keepdim=True)).square().mean().backward()"
-).replace("optimizer.step()", "optimizer.step()  # here")
+    "x = torch.randn(8, 3)", "(net(x) - x.sum(1, keepdim=True)).square().mean().backward()  # here"
+)
 SICK = HEALTHY.replace("    optimizer.zero_grad()\n", "")
 
 
@@ -18,8 +19,8 @@ def zero_grad(trace: Trace) -> Findings:
         if stale:
             first = stale[0]
             yield exact_error(
-                where=first.where,
-                also=lines(first.waiting),
+                where=uncalled(first.where, "zero_grad") or (first.where, *lines(first.waiting))[-1],
+                also=(first.where, *lines(first.waiting)),
                 evidence=f"in {len(stale)} of {len(steps)} steps, {first.stale} parameters of {first.name} "
                 "still held the gradient of an earlier step",
                 why="backward() adds to .grad; what is left from the last step is applied again and again",

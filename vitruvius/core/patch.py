@@ -23,17 +23,6 @@ class Patch(Strict):
     note: str = ""
     """What else the reader should know about the change."""
 
-    def rows(self) -> list[tuple[int, str, str]]:
-        """Every line that goes or comes, as number, `-` or `+`, and text; one that comes has the number 0."""
-        return [
-            row
-            for edit in self.edits
-            for row in (
-                *((edit.line + index, "-", text) for index, text in enumerate(edit.old)),
-                *((0, "+", text) for text in edit.new),
-            )
-        ]
-
 
 class NoMatch(Exception):
     """An edit names lines that the text does not have."""

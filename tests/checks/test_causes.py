@@ -1,0 +1,194 @@
+"""Bugs that show in the loss or in a step are named where they are made: a constructor, a mask, a table."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.checks.programs import CE, TOOLS, X, Y, findings, loop
+
+RECURRENT = """
+from torch.utils.data import DataLoader
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn, self.out = nn.GRU(2, 8, batch_first=True), nn.Linear(8, 1)
+    def forward(self, x, state):
+        h, state = self.rnn(x, state)
+        return self.out(h[:, -1]), state
+net, state = Net(), torch.zeros(1, 8, 8)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for x in DataLoader(torch.randn(64, 5, 2), 8, shuffle=True):
+    FIRST
+    out, state = net(x, state)  # here
+    state = state.detach()
+    optimizer.zero_grad()
+    (out - x.sum((1, 2))[:, None]).square().mean().backward()
+    optimizer.step()
+"""
+LOADED = """
+from torch.utils.data import DataLoader, TensorDataset
+x = torch.randn(64, 8)
+net = nn.Linear(8, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+loader = DataLoader(  # here
+    TensorDataset(x), batch_size=8)
+for epoch in range(4):
+    for (batch,) in loader:
+        optimizer.zero_grad()
+        net(batch).square().mean().backward()
+        optimizer.step()
+"""
+WEIGHED = """
+weights = torch.tensor([0.84, 0.16])
+criterion = nn.CrossEntropyLoss(weight=weights)  # here
+net = nn.Linear(3, 2)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for step in range(6):
+    x = torch.randn(64, 3)
+    loss = criterion(net(x), (x[:, 0] > 1.0).long())
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+DEEP = """
+class Tower(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(8, 8)
+        self.layers = nn.ModuleList(nn.Linear(8, 8) for _ in range(20))  # here
+        self.last = nn.Linear(8, 1)
+    def forward(self, x):
+        x = self.first(x)
+        for layer in self.layers:
+            x = torch.sigmoid(layer(x))
+        return self.last(x)
+"""
+SUMMED = """
+net = nn.Linear(8, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.05 / 16)
+criterion = nn.MSELoss(reduction="sum")  # here
+for step in range(6):
+    x = torch.randn(16, 8)
+    loss = criterion(net(x), x[:, :1])
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+CLASSED = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.query = nn.Embedding(9, 8, padding_idx=0), nn.Parameter(torch.randn(1, 1, 8))
+        self.layer, self.out = nn.TransformerEncoderLayer(8, 2, 8, 0.0, batch_first=True), nn.Linear(8, 2)
+    def forward(self, ids):
+        h = torch.cat([self.query.expand(len(ids), -1, -1), self.embed(ids)], 1)
+        mask = torch.cat([torch.zeros(len(ids), 1, dtype=torch.bool), HIDDEN], 1)
+        h = self.layer(h, src_key_padding_mask=mask)  # here
+        return self.out(h[:, 0])
+"""
+PLACED = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.pos = nn.Embedding(16, 8)
+        self.layer, self.out = nn.TransformerEncoderLayer(8, 2, 8, 0.0, batch_first=True), nn.Linear(8, 2)
+    def forward(self, x):
+        h = x.flatten(2).transpose(1, 2)
+        places = INDEX
+        h = h + self.pos(places)  # here
+        return self.out(self.layer(h).mean(1))
+"""
+AVERAGE = """
+import copy
+net = nn.Linear(8, 8)
+average = copy.deepcopy(net).requires_grad_(False)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(12):
+    x = torch.randn(16, 8)
+    x[:, 0] = 0  # a pixel that is always black: its weights never move
+    optimizer.zero_grad()
+    F.mse_loss(net(x), x.flip(1)).backward()
+    optimizer.step()
+    with torch.no_grad():
+        for mean, value in zip(average.parameters(), net.parameters()):
+            mean.mul_(DECAY).add_(value, alpha=1 - DECAY)  # here
+with torch.no_grad():
+    print(average(torch.randn(16, 8)).mean())
+"""
+CAUSAL = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.pos = nn.Embedding(9, 8), nn.Parameter(torch.randn(6, 8))
+        self.attn, self.out = nn.MultiheadAttention(8, 2, batch_first=True), nn.Linear(8, 9)
+    def forward(self, ids):
+        h = self.embed(ids) + self.pos
+        mask = torch.ones(6, 6, dtype=torch.bool).triu(DIAGONAL)
+        h = h + self.attn(h, h, h, attn_mask=mask)[0]  # here
+        return self.out(h)
+"""
+
+
+def causal(diagonal: int) -> str:
+    ids = "ids = torch.randint(0, 9, (4, 7))"
+    loss = "F.cross_entropy(net(ids[:, :-1]).flatten(0, 1), ids[:, 1:].flatten()).backward()"
+    return loop(ids, loss, net="Net()", before=CAUSAL.replace("DIAGONAL", str(diagonal)))
+
+
+def classed(hidden: str) -> str:
+    ids = "ids = torch.randint(1, 9, (4, 6)) * (torch.arange(6) < torch.tensor([6, 3, 4, 5])[:, None])"
+    loss = "F.cross_entropy(net(ids), (ids[:, 0] > 4).long()).backward()"
+    return loop(ids, loss, net="Net()", before=CLASSED.replace("HIDDEN", hidden))
+
+
+def placed(index: str) -> str:
+    loss = "F.cross_entropy(net(x), (x[:, 0, 0, 0] > 0).long()).backward()"
+    return loop("x = torch.randn(5, 8, 4, 4)", loss, net="Net()", before=PLACED.replace("INDEX", index))
+
+
+SICK: dict[str, tuple[str, str]] = {
+    "a state handed on between shuffled batches": ("hidden_state_kept", RECURRENT.replace("FIRST", "pass")),
+    "a loader that does not shuffle": ("same_order", LOADED),
+    "weights of classes in a constructor": ("inverted_class_weights", WEIGHED),
+    "layers built in a class": (
+        "vanishing",
+        loop("net(torch.randn(8, 8)).square().mean().backward()", net="Tower()", before=DEEP),
+    ),
+    "a sum in a constructor": ("summed_loss", SUMMED),
+    "a mask with a class token": ("inverted_mask", classed("ids != 0")),
+    "places by the rows of the batch": (
+        "positions_indexed",
+        placed("torch.arange(len(x)).unsqueeze(1).expand(-1, 16)"),
+    ),
+    "an average that hardly moves": ("ema_decay", AVERAGE.replace("DECAY", "0.9999")),
+    "a mask that hides too little": ("causal_leak", causal(2)),
+    "a gradient that is never zeroed: a method not called": (
+        "zero_grad",
+        loop("optimizer.zero_grad  # here", X, Y, CE).replace("    optimizer.zero_grad()\n", ""),
+    ),
+}
+HEALTHY = {
+    "a new state for every batch": RECURRENT.replace("FIRST", "state = torch.zeros(1, 8, 8)"),
+    "a state handed on in order": RECURRENT.replace("FIRST", "pass").replace("shuffle=True", "shuffle=False"),
+    "a sum whose rate was divided": SUMMED,
+    "a mask of the padding with a class token": classed("ids == 0"),
+    "places by the tokens": placed("torch.arange(16).expand(len(x), -1)"),
+    "an average that follows": AVERAGE.replace("DECAY", "0.7"),
+    "a mask that hides the future": causal(1),
+}
+
+
+@pytest.mark.parametrize("name", SICK)
+def test_the_cause_is_named(name: str, tmp_path: Path) -> None:
+    bug, source = SICK[name]
+    lines = (TOOLS + source).splitlines()
+    line = next(number for number, text in enumerate(lines, 1) if "# here" in text)
+    found = findings(source, tmp_path / "sick.py")
+    assert (bug, f"{tmp_path / 'sick.py'}:{line}") in [(f.bug, f.where) for f in found]
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_a_lookalike_is_left_alone(name: str, tmp_path: Path) -> None:
+    checked = {bug for bug, _ in SICK.values()}
+    found = findings(HEALTHY[name], tmp_path / "healthy.py")
+    assert [f.bug for f in found if f.bug in checked and f.severity != "info"] == []
