@@ -265,3 +265,21 @@ def test_between_two_windows_modules_and_tensors_have_no_hooks() -> None:
     seen = {event.step for event in trace.of(Step)}
     assert {step for step, both in hooked.items() if both == (True, True)} == seen & set(hooked)
     assert {both for step, both in hooked.items() if step not in seen} == {(False, False)}
+
+
+def test_what_a_step_moves_is_known_of_optimisers_that_live_for_a_few_steps() -> None:
+    """Each task has a network and an optimiser of its own, as in meta-learning."""
+
+    def train() -> None:
+        for _ in range(STEPS // 8):
+            net = nn.Linear(3, 1)
+            optimiser = torch.optim.SGD(net.parameters(), lr=0.01)
+            for _ in range(8):
+                optimiser.zero_grad()
+                net(torch.randn(4, 3)).square().mean().backward()
+                optimiser.step()
+
+    trace = watched(train)
+    stepped = {key for event in trace.of(Step) for key in event.parameters}
+    assert trace.watched < trace.steps
+    assert all(trace.parameters[key].reached for key in stepped)

@@ -24,6 +24,7 @@ class OptimiserState:
     key: int
     key_of: Callable[[Tensor], int]
     steps: int = 0
+    watched: int = 0  # how many of them were watched
     wraps: bool = False  # its step calls that of another optimiser
     is_partial: bool = False  # of the step that is being made only the end is watched
     waiting: list[Waiting] = field(default_factory=list)
@@ -135,6 +136,7 @@ class OptimiserState:
     def after_step(self) -> None:
         """A step was made: its gradients are used."""
         self.steps += 1
+        self.watched += 1
         self.begin()
 
     def begin(self, is_partial: bool = False) -> None:

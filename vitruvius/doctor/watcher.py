@@ -754,7 +754,7 @@ class Watcher:
             state.after_step()
             self.find_out("Twin", partial(self.twins.after_step, state.key, self.trace.steps, self.sampling))
             self.scaling.forget(state.key)
-            if state.steps <= 3 or self.sampling:
+            if state.watched <= 3 or self.sampling:
                 for parameter in state.parameters():
                     if parameter.grad is not None:
                         self.networks.add_parameter(parameter).reached = True
