@@ -28,6 +28,31 @@ def test_a_row_that_comes_again_with_another_label_is_counted() -> None:
     assert (rows.relabelled, rows.again) == (2, 4)
 
 
+def test_words_with_several_followers_each_have_no_shuffled_labels() -> None:
+    draw = torch.Generator().manual_seed(0)
+    words = torch.eye(9)
+    found = []
+    for followers in (3, 9):
+        rows = Rows()
+        for _ in range(100):
+            word = torch.randperm(9, generator=draw)[:2]
+            label = (word + torch.randint(0, followers, (2,), generator=draw)) % 9
+            rows.add_labels(hash_rows(words[word]), words[word], label)
+        assert rows.relabelled > 0.2 * rows.again
+        found.append(rows.labelled_anew() == (rows.relabelled, rows.again))
+    assert found == [False, True]
+
+
+def test_a_small_data_set_that_is_shuffled_in_many_epochs_is_told_from_words() -> None:
+    draw = torch.Generator().manual_seed(0)
+    x, y = torch.randn(16, 3, generator=draw), torch.arange(16) % 2
+    rows = Rows()
+    for epoch in range(50):
+        mixed = y[torch.randperm(16, generator=draw)] if epoch % 2 else y  # only in every other epoch
+        rows.add_labels(hash_rows(x), x, mixed)
+    assert rows.labelled_anew() == (rows.relabelled, rows.again)
+
+
 def test_neighbours_agree_where_labels_follow_the_rows_and_by_chance_where_not() -> None:
     draw = torch.Generator().manual_seed(0)
     x = torch.randn(400, 2, generator=draw)

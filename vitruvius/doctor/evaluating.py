@@ -38,7 +38,7 @@ class Evaluations:
         self.lines: dict[tuple[int, str], Line] = {}
         self.fed: set[int] = set()
         """Networks whose inputs another network makes: they change as that one learns."""
-        self.columns: dict[int, tuple[set[int], set[int], int, str]] = {}
+        self.columns: dict[int, tuple[set[int], set[int], set[int], str]] = {}
         """By network: columns that equal the targets, and that are them on another scale; rows; line."""
 
     def network_ran(
@@ -105,10 +105,11 @@ class Evaluations:
         own = x.untyped_storage().data_ptr() == target.untyped_storage().data_ptr()
         if own:  # sliced from the input itself
             return
-        x = x[:, -1] if x.dim() == 3 else x  # to recall an earlier place may be the task
         y = target.reshape(-1)
         if len(y) != len(x) or len(x) < FEWEST_ROWS or bool((y == y[0]).all()):
             return
+        rows = set(hash_rows(x))  # a batch that comes again and again proves no more than once
+        x = x[:, -1] if x.dim() == 3 else x  # to recall an earlier place may be the task
         equal = set((x == y.to(x.dtype)[:, None]).all(0).nonzero().flatten().tolist())
         classes = [] if y.is_floating_point() or len(set(y.tolist())) > 10 else sorted(set(y.tolist()))
         for label in classes:  # one column for each class
@@ -120,8 +121,8 @@ class Evaluations:
         before = self.columns.get(network)
         if before is not None:
             equal, scaled = before[0] & equal, before[1] & scaled
-        rows, line = (before[2], before[3]) if before is not None else (0, where)
-        self.columns[network] = (equal, scaled, rows + len(x), line)
+            rows, where = before[2] | rows, before[3]
+        self.columns[network] = (equal, scaled, rows, where)
 
     def at_the_end(self, step: int) -> Iterator[EvaluationInputs | TargetColumn]:
         """What is known about each line that evaluates, and about columns that equal the targets."""
@@ -142,7 +143,7 @@ class Evaluations:
             )
         for network, (equal, scaled, rows, where) in self.columns.items():
             for column in (sorted(equal) or sorted(scaled))[:1]:
-                facts: dict[str, Any] = {"column": column, "rows": rows, "equal": column in equal}
+                facts: dict[str, Any] = {"column": column, "rows": len(rows), "equal": column in equal}
                 yield TargetColumn(step=step, where=where, network=network, **facts)
 
 

@@ -1,6 +1,6 @@
 """Rows of training batches: hashes that recognise them, their labels, and whether near rows share a label."""
 
-from collections import deque
+from collections import Counter, deque
 
 import torch
 from torch import Tensor
@@ -10,6 +10,8 @@ HASHED_ROWS, HASHED_FEATURES = 256, 256  # how many rows of a batch are hashed, 
 LAST_BATCHES, COMPLETE = 16, 0.95
 KEPT_ROWS, KEPT_FEATURES = 1500, 64
 """How many rows are kept for the comparison of nearest neighbours, and how many numbers of a row."""
+RELATED = 0.6
+"""Rows with less than this share of the labels that chance would give have labels of their own."""
 
 
 class Rows:
@@ -20,6 +22,8 @@ class Rows:
         self.labels: dict[int, int] = {}
         self.again = 0  # labelled rows that were seen before
         self.relabelled = 0  # those of them with another label than before
+        self.seen: Counter[int] = Counter()  # how often each labelled row was seen
+        self.pairs: Counter[tuple[int, int]] = Counter()  # rows and labels that came together
         self.features: list[Tensor] = []
         self.classes: list[int] = []
         self.recent: deque[tuple[int, int]] = deque(maxlen=LAST_BATCHES)
@@ -49,11 +53,29 @@ class Rows:
             self.again += row in self.labels
             self.relabelled += self.labels.get(row, label) != label
             self.labels[row] = label
+        if len(self.seen) < MOST_ROWS:
+            self.seen.update(rows)
+            self.pairs.update(zip(rows, classes, strict=True))
         if len(self.classes) < KEPT_ROWS:
             flat = x.detach()[: len(rows)].reshape(len(rows), -1)
             stride = max(1, flat.shape[1] // KEPT_FEATURES)
             self.features.append(flat[:, ::stride][:, :KEPT_FEATURES].float().clone())
             self.classes += classes
+
+    def labelled_anew(self) -> tuple[int, int]:
+        """Rows that came again with another label, and all that came again; none if rows have own labels.
+
+        Of one word several others may follow, but few: if labels were shuffled, it could be any.
+        """
+        if not self.relabelled:
+            return 0, self.again
+        counts = Counter(label for _, label in self.pairs.elements())
+        rest = [1 - count / counts.total() for count in counts.values()]
+        chance = sum(
+            rows * sum(1 - other**times for other in rest)
+            for times, rows in Counter(self.seen.values()).items()
+        )
+        return (0, 0) if len(self.pairs) < RELATED * chance else (self.relabelled, self.again)
 
     def neighbours(self) -> tuple[float, float, int] | None:
         """Leave-one-out nearest neighbours: fraction with the same label, the same by chance, and rows."""

@@ -803,7 +803,7 @@ class Watcher:
             trace.parameters, trace.examples = networks.parameters, list(networks.examples.values())
             enough = self.comparable and len(self.rows.classes) >= 100
             trace.neighbours = self.find_out("neighbours", self.rows.neighbours) if enough else None
-            trace.relabelled = (self.rows.relabelled, self.rows.again) if self.one_label else (0, 0)
+            trace.relabelled = self.rows.labelled_anew() if self.one_label else (0, 0)
             for name in {"parameters", "examples", "neighbours", "relabelled"} & set(trace.unknown):
                 delattr(trace, name)  # to read it now raises `UnknownFact`
         return self.trace
