@@ -124,6 +124,22 @@ for step in range(30):
     (real_loss + fake_loss).backward()
     of_D.step()
 """
+CRITIC = """
+plain = [layer for _ in range(5) for layer in (nn.Linear(8, 8), nn.Tanh())]
+G = nn.Sequential(nn.Linear(2, 8), *plain, nn.Linear(8, 4))
+D = nn.Sequential(nn.Linear(4, 8), nn.LeakyReLU(0.2), nn.Linear(8, 8), nn.LeakyReLU(0.2), nn.Linear(8, 1))
+of_G, of_D = (torch.optim.RMSprop(net.parameters(), lr=5e-5) for net in (G, D))
+for step in range(30):
+    of_D.zero_grad()
+    z = torch.randn(16, 2)
+    (D(G(z).detach()).mean() - D(torch.randn(16, 4)).mean()).backward()
+    of_D.step()
+    for p in D.parameters():
+        p.data.clamp_(-0.01, 0.01)
+    of_G.zero_grad()
+    (-D(G(z)).mean()).backward()
+    of_G.step()
+"""
 CODES = """
 D = nn.Sequential(nn.Linear(4, 8), nn.LeakyReLU(0.2), nn.Linear(8, 5))
 G = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 4))
@@ -146,7 +162,7 @@ for step in range(200):
 """
 
 
-@pytest.mark.parametrize("source", [GAN, REGRESSION], ids=["GAN", "regression"])
+@pytest.mark.parametrize("source", [GAN, CRITIC, REGRESSION], ids=["GAN", "critic", "regression"])
 def test_what_is_healthy_is_not_accused(source: str, tmp_path: Path) -> None:
     assert loud(source, tmp_path / "healthy.py") == []
 

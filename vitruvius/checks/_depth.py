@@ -4,7 +4,7 @@ from math import isnan
 from statistics import median
 from typing import NamedTuple
 
-from vitruvius.checks import Gradients, Trace
+from vitruvius.checks import Gradients, Step, Trace
 
 FIRST_STEPS = 3
 FEWEST_LAYERS = 6
@@ -27,7 +27,11 @@ class Profile(NamedTuple):
 def by_depth(trace: Trace, steps: int = FIRST_STEPS) -> Profile | None:
     """The profile of the first steps; None if there are too few layers."""
     early = [event for event in trace.of(Gradients) if event.step < steps]
-    keys = [key for key, known in trace.parameters.items() if known.layer and "Embedding" not in known.layer]
+    line, trained = _trained_together(trace, early)
+    early = [event for event in early if not line or event.where == line]
+    known = trace.parameters
+    keys = [key for key in known if known[key].layer and "Embedding" not in known[key].layer]
+    keys = [key for key in keys if not line or key in trained]
     keys = [key for key in keys if known_sizes(early, key)]
     keys = [key for key in keys if trace.parameters[key].reached and trace.parameters[key].name]
     sizes = [(key, median(known_sizes(early, key))) for key in keys]
@@ -44,6 +48,23 @@ def by_depth(trace: Trace, steps: int = FIRST_STEPS) -> Profile | None:
     falls_at = trace.parameters[low[0]].name if low else trace.parameters[sizes[0][0]].name
     largest = max(size for _, size in sizes)
     return Profile(ratio, middle, largest, len(sizes), falls_at, early[0].where, forward)
+
+
+def _trained_together(trace: Trace, early: list[Gradients]) -> tuple[str, set[int]]:
+    """The backward pass whose gradients steps apply to most parameters, and these; empty with one optimiser.
+
+    The two networks of a GAN have optimisers of their own: their gradients are not compared.
+    """
+    steps = trace.of(Step)
+    if len({step.optimiser for step in steps}) < 2:
+        return "", set()
+    applied: dict[str, set[int]] = {event.where: set() for event in early}
+    for step in steps:
+        for waiting in step.waiting:
+            if waiting.where in applied:
+                applied[waiting.where].update(step.parameters)
+    line, keys = max(applied.items(), key=lambda item: len(item[1]), default=("", set()))
+    return (line, keys) if keys else ("", set())
 
 
 def known_sizes(events: list[Gradients], key: int) -> list[float]:
