@@ -1,5 +1,7 @@
 """Rows of batches are recognised by hash; labels of near rows agree more often than by chance, or do not."""
 
+import warnings
+
 import torch
 
 from vitruvius.doctor.rows import Rows, hash_rows, shifted_axis
@@ -51,6 +53,15 @@ def test_a_small_data_set_that_is_shuffled_in_many_epochs_is_told_from_words() -
         mixed = y[torch.randperm(16, generator=draw)] if epoch % 2 else y  # only in every other epoch
         rows.add_labels(hash_rows(x), x, mixed)
     assert rows.labelled_anew() == (rows.relabelled, rows.again)
+
+
+def test_one_row_that_always_comes_again_has_no_neighbours() -> None:
+    rows, x = Rows(), torch.zeros(1, 3)
+    for label in (0, 1, 0):
+        rows.add_labels(hash_rows(x), x, torch.tensor([label]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert rows.neighbours() is None
 
 
 def test_neighbours_agree_where_labels_follow_the_rows_and_by_chance_where_not() -> None:
