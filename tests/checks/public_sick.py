@@ -505,19 +505,19 @@ for step in range(20):
     opt.zero_grad(); loss.backward(); opt.step()
 """
 SICK["sigmoid for unbounded targets", "activation_on_logits"] = """
-net = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 1), nn.Sigmoid())
+net = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 1), nn.Sigmoid())  # here
 opt = torch.optim.Adam(net.parameters(), lr=1e-3)
 for step in range(20):
     x = torch.randn(32, 6)
-    loss = F.l1_loss(net(x), 10 * x[:, :1] + 20)  # here
+    loss = F.l1_loss(net(x), 10 * x[:, :1] + 20)
     opt.zero_grad(); loss.backward(); opt.step()
 """
 SICK["tanh before cross entropy", "activation_on_logits"] = """
-net = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 3), nn.Tanh())
+net = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 3), nn.Tanh())  # here
 opt = torch.optim.Adam(net.parameters(), lr=1e-3)
 for step in range(20):
     x = torch.randn(32, 6)
-    loss = nn.CrossEntropyLoss()(net(x), x[:, :3].argmax(1))  # here
+    loss = nn.CrossEntropyLoss()(net(x), x[:, :3].argmax(1))
     opt.zero_grad(); loss.backward(); opt.step()
 """
 SICK["dropout before log_softmax", "dropout_at_output"] = """

@@ -18,8 +18,8 @@ def train(rank, weight=None):
     net = torch.nn.Linear(3, 1)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
     for step in range(6):
-        net(torch.randn(8, 3)).square().mean().backward()
-        optimizer.step()  # here
+        net(torch.randn(8, 3)).square().mean().backward()  # here
+        optimizer.step()
 """
 STARTS = """
 class Trainer(mp.Process):

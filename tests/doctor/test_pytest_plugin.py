@@ -56,7 +56,7 @@ def test_block_inside(watched):
 def test_misspelt():
     pass
 """
-LINE = next(number for number, line in enumerate(TESTS.splitlines(), 1) if "optimizer.step()" in line)
+LINE = next(number for number, line in enumerate(TESTS.splitlines(), 1) if ".backward()" in line)
 EXPECTED = {
     "test_unwatched": "passed",
     "test_sick": "failed",
