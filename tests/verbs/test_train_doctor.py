@@ -113,7 +113,7 @@ def test_a_bug_in_our_own_loop_is_named_with_its_line(
     assert train(tmp_path, *PLAIN, "--epochs", "2", "--name", "a", "--doctor") == 1
     shown = capsys.readouterr()
     source = Path(loop.__file__).read_text().splitlines()
-    line = next(number for number, text in enumerate(source, 1) if "job.optimiser.step()" in text)
+    line = next(number for number, text in enumerate(source, 1) if ".backward()" in text)
     assert f"{shown_location(f'{loop.__file__}:{line}')}: error: zero_grad (exact)" in shown.err
     assert "doctor: error: zero_grad" in shown.out
     assert [(found["bug"], found["where"]) for found in said(tmp_path, "a")] == [

@@ -64,8 +64,8 @@ def _attributes(style: str) -> str:
 
     >>> _attributes("fill: none; stroke-width: 0.8")
     ' fill="none" stroke-width="0.8"'
-    >>> _attributes("font: 9px 'DejaVu Sans', sans-serif; text-anchor: end")
-    ' text-anchor="end" font-size="9px" font-family="\'DejaVu Sans\', sans-serif"'
+    >>> _attributes("font: 9px serif; text-anchor: end")
+    ' text-anchor="end" font-size="9px" font-family="serif"'
     """
     found = dict(re.split(r":\s*", part, maxsplit=1) for part in re.split(r";\s*", style) if part)
     font = FONT.fullmatch(found.pop("font", ""))  # as older versions of matplotlib write it
