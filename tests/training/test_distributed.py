@@ -102,3 +102,19 @@ def test_a_process_that_waits_for_a_lost_one_is_ended_from_outside(found: Any) -
 def test_a_request_of_one_rank_stops_all_in_the_same_step(found: Any) -> None:
     assert len(set(found["stopped"])) == 1
     assert "stopped after step" in found["stopped"][0]
+
+
+def test_a_group_that_was_not_formed_does_not_make_the_next_one_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes find one another by the name of their group, which torch counts."""
+    for name, value in {
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": "99999",
+        "RANK": "0",
+        "WORLD_SIZE": "1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(WorkFailed, match="do not find one another"), distributed.group():
+        pass
+    store = torch.distributed.HashStore()  # type: ignore[attr-defined]
+    with distributed.group(store, 0, 1):
+        assert torch.distributed.distributed_c10d._get_default_group().group_name == "0"

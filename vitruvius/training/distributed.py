@@ -169,6 +169,9 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 @contextmanager
 def group(store: Any = None, rank: int = -1, world_size: int = -1) -> Iterator[None]:
     """Form the process group, found by the environment unless a store is given; watch its processes."""
+    # One that could not be formed stays counted: the next would have another name here than in the others,
+    # and all would wait for ever.
+    distributed.distributed_c10d._world.group_count = 0
     try:
         distributed.init_process_group(backends(), store=store, rank=rank, world_size=world_size)
     except (RuntimeError, ValueError) as error:  # ValueError: a port or a rank that is none
