@@ -1,5 +1,6 @@
 """Small training programs in common styles, and what the doctor says about one."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import torch
@@ -89,3 +90,20 @@ def findings(source: str, path: Path) -> list[Finding]:
     assert report is not None
     assert report.result.skipped == ()
     return list(report.findings)
+
+
+def marked(source: str, path: Path) -> str:
+    """The line of a program that is marked with `# here`, as a finding gives it."""
+    lines = (TOOLS + source).splitlines()
+    return f"{path}:{next(number for number, text in enumerate(lines, 1) if '# here' in text)}"
+
+
+def bugs(source: str, path: Path) -> list[tuple[str, str]]:
+    """The bugs that the doctor finds in a program, with their lines."""
+    return [(found.bug, found.where) for found in findings(source, path)]
+
+
+def alarms(source: str, path: Path, checked: Iterable[str]) -> list[str]:
+    """Those of the checked bugs that the doctor warns of, or calls errors."""
+    names = set(checked)
+    return [f.bug for f in findings(source, path) if f.bug in names and f.severity != "info"]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.checks.programs import CE, SCORES, TOOLS, X, Y, attention, findings, loop, tokens
+from tests.checks.programs import CE, SCORES, X, Y, attention, bugs, loop, marked, tokens
 
 SICK: dict[str, tuple[str, str]] = {
     "log of a relu": (
@@ -437,8 +437,5 @@ SICK: dict[str, tuple[str, str]] = {
 
 @pytest.mark.parametrize("name", SICK)
 def test_a_bug_is_named_at_its_line_in_every_style(name: str, tmp_path: Path) -> None:
-    bug, source = SICK[name]
-    lines = (TOOLS + source).splitlines()
-    line = next(number for number, text in enumerate(lines, 1) if "# here" in text)
-    found = findings(source, tmp_path / "sick.py")
-    assert (bug, f"{tmp_path / 'sick.py'}:{line}") in [(f.bug, f.where) for f in found]
+    (bug, source), path = SICK[name], tmp_path / "sick.py"
+    assert (bug, marked(source, path)) in bugs(source, path)

@@ -18,6 +18,7 @@ from vitruvius.checks import (
     NanSource,
     NonFinite,
     OptimiserBuilt,
+    Prediction,
     Step,
     Trace,
 )
@@ -190,6 +191,23 @@ def test_an_evaluation_between_two_windows_is_looked_at_up_to_a_number_of_passes
 
     found = [event for event in watched(lambda: train_long(late=evaluate)).of(Forward) if not event.grad]
     assert len(found) == watching.MOST_PASSES
+
+
+@pytest.mark.parametrize("method", ["argmax", "max"])
+def test_predictions_between_two_windows_are_seen(method: str) -> None:
+    def train() -> None:
+        net = nn.Linear(3, 4)
+        optimiser = torch.optim.SGD(net.parameters(), lr=0.01)
+        for step in range(STEPS):
+            optimiser.zero_grad()
+            F.cross_entropy(net(torch.randn(6, 3)), torch.arange(6) % 4).backward()
+            optimiser.step()
+            if step == WHOLE + 30:
+                with torch.no_grad():
+                    getattr(net(torch.randn(9, 3)), method)(0)
+
+    predictions = [(event.step, event.axis, event.scores) for event in watched(train).of(Prediction)]
+    assert predictions == [(WHOLE + 31, 0, (9, 4))]
 
 
 def test_a_training_that_begins_later_is_watched_from_its_beginning() -> None:

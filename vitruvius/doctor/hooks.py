@@ -255,7 +255,7 @@ def _scripted(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any
 
 def _evaluates(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
     value = original(*args, **kwargs)
-    if args[-1] is not True:  # gradients are switched on again
+    if args[-1] is not True:  # else gradients are switched on again
         _tell(watcher, (Forward,), watcher.may_evaluate, sys._getframe(CALLER))
     return value
 

@@ -48,17 +48,21 @@ class Switch:
     handles: list[Any] = field(default_factory=list)
 
     def set(self, passes: bool, methods: bool) -> None:
-        """Put or take the hooks on passes of modules and on methods of tensors."""
+        """Put or take the hooks on passes of modules and on methods of tensors.
+
+        Methods that matter in every pass that is looked at, such as `argmax`, go with the passes.
+        """
         if passes and not self.handles:
             self.handles = self.register()
         elif self.handles and not passes:
             self.remove()
         for each in self.methods:
             current = vars(each.owner).get(each.name)
+            wanted = methods or (passes and each.call.needs == "seeing")
             # Another watcher inside this one has replaced it too: then it stays.
-            if methods and current is not each.call and getattr(each.owner, each.name) is each.original:
+            if wanted and current is not each.call and getattr(each.owner, each.name) is each.original:
                 each.put()
-            elif not methods and current is each.call:
+            elif not wanted and current is each.call:
                 each.take()
 
     def remove(self) -> None:

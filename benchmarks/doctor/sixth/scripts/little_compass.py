@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 
-class Compass(nn.Module):
+class Heading(nn.Module):
     def __init__(self):
         super().__init__()
         self.body = nn.Sequential(nn.Linear(3, 32), nn.Tanh())
@@ -24,7 +24,7 @@ def readings(n):
 
 def train():
     torch.manual_seed(0)
-    model = Compass()
+    model = Heading()
     optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
     field, angle = readings(640)
     for epoch in range(10):
