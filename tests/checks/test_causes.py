@@ -6,6 +6,30 @@ import pytest
 
 from tests.checks.programs import CE, X, Y, alarms, bugs, loop, marked
 
+CHOOSING = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.head = nn.Linear(4, 8), nn.Linear(8, 1)
+        self.attention = nn.MultiheadAttention(8, 2, batch_first=FIRST)
+    def forward(self, x):
+        h = self.embed(x)
+        h = h + self.attention(h, h, h, need_weights=False)[0]  # here
+        return self.head(h).squeeze(-1)
+"""
+PEAK = """
+net = nn.Sequential(nn.Linear(3, 48), nn.ReLU(), nn.Linear(48, 48), nn.ReLU(), nn.Linear(48, 2))
+optimizer = torch.optim.Adam(net.parameters(), lr=RATE)  # here
+for step in range(420):
+    for group in optimizer.param_groups:
+        group["lr"] = RATE * min(1, (step + 1) / 120)
+    x = torch.rand(64, 3) * 2 - 1
+    y = torch.stack([torch.cos(3 * x[:, 0]) * x[:, 1], torch.sin(2 * x[:, 2])], 1)
+    loss = F.mse_loss(net(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
 RECURRENT = """
 from torch.utils.data import DataLoader
 class Net(nn.Module):
@@ -141,12 +165,19 @@ def classed(hidden: str) -> str:
     return loop(ids, loss, net="Net()", before=CLASSED.replace("HIDDEN", hidden))
 
 
+def choosing(batch_first: bool) -> str:
+    lines = ("x = torch.randn(16, 5, 4)", "F.cross_entropy(net(x), x.square().sum(-1).argmax(1)).backward()")
+    return loop(*lines, net="Net()", before=CHOOSING.replace("FIRST", str(batch_first)))
+
+
 def placed(index: str) -> str:
     loss = "F.cross_entropy(net(x), (x[:, 0, 0, 0] > 0).long()).backward()"
     return loop("x = torch.randn(5, 8, 4, 4)", loss, net="Net()", before=PLACED.replace("INDEX", index))
 
 
 SICK: dict[str, tuple[str, str]] = {
+    "attention over the batch that scores tokens": ("mixed_rows", choosing(batch_first=False)),
+    "a rate whose peak comes late": ("rate_too_high", PEAK.replace("RATE", "1.0")),
     "a state handed on between shuffled batches": ("hidden_state_kept", RECURRENT.replace("FIRST", "pass")),
     "a loader that does not shuffle": ("same_order", LOADED),
     "weights of classes in a constructor": ("inverted_class_weights", WEIGHED),
@@ -168,6 +199,8 @@ SICK: dict[str, tuple[str, str]] = {
     ),
 }
 HEALTHY = {
+    "attention over the tokens that scores them": choosing(batch_first=True),
+    "a warm-up to a rate that it bears": PEAK.replace("RATE", "0.003"),
     "a new state for every batch": RECURRENT.replace("FIRST", "state = torch.zeros(1, 8, 8)"),
     "a state handed on in order": RECURRENT.replace("FIRST", "pass").replace("shuffle=True", "shuffle=False"),
     "a sum whose rate was divided": SUMMED,

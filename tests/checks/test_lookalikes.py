@@ -16,6 +16,40 @@ class Net(nn.Module):
 """
 
 
+FOLLOWER = """
+import copy
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.quick = nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 4))
+        self.slow = copy.deepcopy(self.quick).requires_grad_(False)
+    def forward(self, x):
+        with torch.no_grad():
+            goal = self.slow(x + 0.1 * torch.randn_like(x))
+        return (2 - 2 * F.cosine_similarity(self.quick(x), goal)).mean()
+net = Net()
+optimizer = torch.optim.Adam(net.quick.parameters(), lr=1e-3)
+for step in range(6):
+    loss = net(torch.randn(16, 8))
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    with torch.no_grad():
+        for average, new in zip(net.slow.parameters(), net.quick.parameters()):
+            average.mul_(0.9).add_(new, alpha=0.1)
+"""
+LABELLED = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.token, self.place = nn.Embedding(9, 8), nn.Embedding(8, 8)
+        self.mix, self.out = nn.GRU(8, 8, batch_first=True), nn.Linear(8, 9)
+    def forward(self, ids, targets):
+        scores = self.out(self.mix(self.token(ids) + self.place(torch.arange(7)))[0])
+        return scores, F.cross_entropy(scores.flatten(0, 1), targets.flatten(), ignore_index=-1)
+"""
+
+
 def module(parts: str, *body: str) -> str:
     return BLOCK.replace("PARTS", parts).replace("BODY", "\n        ".join(body))
 
@@ -336,6 +370,15 @@ HEALTHY = {
         X,
         "a, b = (F.normalize(net(x + 0.1 * torch.randn_like(x)), dim=1) for _ in range(2))",
         "F.cross_entropy(a @ b.T / 0.2, torch.arange(16)).backward()",
+    ),
+    "an average with statistics of its own": FOLLOWER,
+    "labels handed to the network, some ignored": loop(
+        "text = torch.randint(0, 9, (8, 8))",
+        "ids, targets = text[:, :-1], text[:, 1:].clone()",
+        "targets[:, :3] = -1",
+        "net(ids, targets)[1].backward()",
+        net="Net()",
+        before=LABELLED,
     ),
     "noise predicted at random times": loop(
         "x, noise = torch.randn(16, 8), torch.randn(16, 8)",

@@ -53,5 +53,7 @@ def _is_time_major(specimen: Specimen) -> bool:
     before = specimen.output(x)
     if x.dim() < 2 or before.dim() < 2 or before.shape[1] != x.shape[1]:
         return False
+    if before.dim() == 2 and specimen.example.target_shape == (len(x),) and len(x) != x.shape[1]:
+        return False  # each row of the first axis has a label, which names one of the second
     changed = others_changed(x.transpose(0, 1), 0).transpose(0, 1)
     return x.shape[1] > 1 and not moved(before[:, 0], specimen.output(changed)[:, 0])

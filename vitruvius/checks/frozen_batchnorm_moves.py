@@ -30,7 +30,9 @@ def frozen_batchnorm_moves(trace: Trace) -> Findings:
             if getattr(event, "network", None) == here[0].network
         )
         learns = any(known.trainable and known.changed for known in trace.parameters.values())
-        if len(here) < 2 or steps < 2 or thawed or not learns:
+        # The copy of a network that follows it as an average moves by hand, and so may its statistics.
+        follows = any(known.changed for key, known in trace.parameters.items() if key in norm)
+        if len(here) < 2 or steps < 2 or thawed or follows or not learns:
             continue
         yield Finding(
             where=training_line(here[0].where) or frozen_line(here[0].where) or here[0].where,

@@ -28,10 +28,12 @@ def rate_too_high(trace: Trace) -> Findings:
     long = bool(moved) and median(moved[:3]) > LONGEST and bool(first) and median(last) > 0.9 * first[0]
     leapt = bool(leaps) and median(leaps) > LONGEST
     thrown = bool(first) and leapt and (_jumped(first, last, max(leaps)) or _died(trace))
+    # A warm-up reaches its peak late: what was learnt until then is lost.
+    lost = bool(first) and min(first) < first[0] / STAYS and median(last) > first[0] and _died(trace)
     by_hand = not trace.of(Step) and not trace.of(OptimiserBuilt)
     if by_hand and grew:
         yield from _by_hand(trace, first, last)
-    if not steps or not (grew or long or thrown):
+    if not steps or not (grew or long or thrown or lost):
         return
     guilty = max(steps, key=lambda event: event.lr)
     rate = guilty.lr

@@ -92,6 +92,8 @@ def facts(compared: Compared, last: LastForward, masks: list[Tensor]) -> dict[st
     y = grid(compared.target, inputs)
     if y is None or not last.grad or compared.name not in ("cross_entropy", "nll_loss"):
         return None
+    # Labels that a network is given, because it computes the loss itself, are no input to compare them with.
+    seen = [x for x in inputs if x is last.x or x.shape != y.shape or not torch.equal(x, y)]
     filled = padding(y, compared.ignored) if compared.counts else None
     if filled is None and compared.counts:  # time may come first
         filled = padding(y.T, compared.ignored)
@@ -99,13 +101,13 @@ def facts(compared: Compared, last: LastForward, masks: list[Tensor]) -> dict[st
         filled = _beside_padding(y, inputs, compared.ignored, last.model)
         if filled is not None:
             beside = {"padding": filled.value, "padded": filled.fraction, "declared": True}
-            return {"shift": shift(y, inputs), "is_sorted": False, **beside}
-    found: dict[str, Any] = {"shift": shift(y, inputs)}
+            return {"shift": shift(y, seen), "is_sorted": False, **beside}
+    found: dict[str, Any] = {"shift": shift(y, seen)}
     if filled is not None:
         layers = last.model.modules() if last.model is not None else ()
         fills = [layer.padding_idx for layer in layers if isinstance(layer, nn.Embedding)]
         hidden = [(mask, x) for mask in masks for x in inputs if x.shape == mask.shape]
-        told = any(torch.equal(mask, x == filled.value) for mask, x in hidden)
+        is_hidden = any(torch.equal(mask, x == filled.value) for mask, x in hidden)
         found |= {"padding": filled.value, "padded": filled.fraction, "is_sorted": filled.is_sorted}
-        found["declared"] = filled.value in fills or told
+        found["declared"] = filled.value in fills or is_hidden
     return None if filled is None and found["shift"] is None else found
