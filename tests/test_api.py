@@ -79,6 +79,22 @@ def test_predict_takes_the_run_and_the_images_in_order(
     assert images[0] in html
 
 
+def test_what_watch_found_shows_itself_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+    from torch import nn
+
+    monkeypatch.setattr("vitruvius.core.records.Result.html", None)
+    with vitruvius.watch() as report:
+        net = nn.Linear(2, 1)
+        optimiser = torch.optim.SGD(net.parameters(), lr=0.01)
+        for _ in range(6):
+            net(torch.ones(3, 2)).square().mean().backward()
+            optimiser.step()
+    html = report._repr_html_() or ""
+    assert html == report.result._repr_html_()
+    assert "zero_grad" in html
+
+
 def test_rank_and_probe_return_their_results(
     trained: tuple[Any, dict[str, Any]],
 ) -> None:

@@ -131,13 +131,19 @@ def stream(verb: str, *positionals: str, **options: Any) -> "Iterator[Record]":
     Of several processes that train together only rank 0 yields a Result.
     """
     from vitruvius.core import arguments, plugins
+
+    _show_in_notebooks()
+    folder, _, name = f"verbs/{verb.replace(' ', '/')}".rpartition("/")
+    module: Any = plugins.module(folder, name)
+    return module.run(*arguments.from_call(module.Config, positionals, options))
+
+
+def _show_in_notebooks() -> None:
+    """Tell results how they are rendered."""
     from vitruvius.core.records import Result
     from vitruvius.render import page
 
     Result.html = staticmethod(page.fragment)
-    folder, _, name = f"verbs/{verb.replace(' ', '/')}".rpartition("/")
-    module: Any = plugins.module(folder, name)
-    return module.run(*arguments.from_call(module.Config, positionals, options))
 
 
 def _plain(value: Any) -> Any:
@@ -163,6 +169,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'vitruvius' has no attribute '{name}'")
     from importlib import import_module
 
+    if name == "watch":
+        _show_in_notebooks()
     return getattr(import_module(f"vitruvius.{_MODULES[name]}"), name)
 
 

@@ -35,6 +35,10 @@ class Report:
         """The findings, root causes first."""
         return self.result.findings
 
+    def _repr_html_(self) -> str | None:
+        """Show the result in a notebook."""
+        return self.result._repr_html_()
+
 
 @contextmanager
 def watch(steps: int | None = None, table: bool = False) -> Iterator[Report]:
