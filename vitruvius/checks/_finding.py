@@ -1,6 +1,7 @@
 """A finding: the bug, its line in the source, the evidence, and the change that mends it."""
 
 import linecache
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from textwrap import fill
@@ -93,8 +94,18 @@ def _folded(text: str) -> str:
 
 
 def shown_location(where: str) -> str:
-    """A `file:line` as a person in the working directory would write it."""
+    """A `file:line` as a person in the working directory would write it, or a notebook's cell and line."""
     file, colon, line = where.rpartition(":")
+    if cell := _cell(file):
+        return f"{cell}, line {line}"
     path = Path(file)
     inside = path.is_absolute() and path.is_relative_to(Path.cwd())
     return f"{path.relative_to(Path.cwd())}{colon}{line}" if inside else where
+
+
+def _cell(file: str) -> str:
+    """The name of the notebook's cell whose code has this file name, which IPython invents; else nothing."""
+    find_shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    compiler = getattr(find_shell() if find_shell else None, "compile", None)
+    format_name = getattr(compiler, "format_code_name", None)
+    return " ".join((format_name(file) if format_name else None) or ())
