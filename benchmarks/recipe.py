@@ -54,8 +54,11 @@ SHORT: dict[str, Any] = {"batch": 64, "precision": "bfloat16", "compile": "on"}
 PLANS: dict[str, dict[str, Any]] = {
     "fashion_mnist": {
         **SHORT,
-        "epochs": 28,
-        "set": ("depth=4", "dropout=0", "stem=64,128", "class_token=false", "pooling=mean"),
+        "epochs": 40,
+        "set": ("depth=2", "dropout=0", "stem=64,128", "class_token=false", "pooling=mean"),
+        "flip": True,
+        "shift": 0.0,
+        "crop": 0.0,
     },
     "cifar": {
         **SHORT,

@@ -29,7 +29,8 @@ def rate_too_high(trace: Trace) -> Findings:
     leapt = bool(leaps) and median(leaps) > LONGEST
     thrown = bool(first) and leapt and (_jumped(first, last, max(leaps)) or _died(trace))
     # A warm-up reaches its peak late: what was learnt until then is lost.
-    lost = bool(first) and min(first) < first[0] / STAYS and median(last) > first[0] and _died(trace)
+    learnt = bool(first) and median(first[len(first) // 2 :]) < first[0] / STAYS
+    lost = learnt and median(last) > first[0] and _died(trace)
     by_hand = not trace.of(Step) and not trace.of(OptimiserBuilt)
     if by_hand and grew:
         yield from _by_hand(trace, first, last)
