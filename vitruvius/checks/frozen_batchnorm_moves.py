@@ -30,8 +30,9 @@ def frozen_batchnorm_moves(trace: Trace) -> Findings:
             if getattr(event, "network", None) == here[0].network
         )
         learns = any(known.trainable and known.changed for known in trace.parameters.values())
-        # The copy of a network that follows it as an average moves by hand, and so may its statistics.
-        follows = any(known.changed for key, known in trace.parameters.items() if key in norm)
+        # A copy that follows the network as an average moves without gradients, and so may its statistics.
+        weights = [known for key, known in trace.parameters.items() if key in norm]
+        follows = any(known.changed and not known.reached for known in weights)
         if len(here) < 2 or steps < 2 or thawed or follows or not learns:
             continue
         yield Finding(
