@@ -27,6 +27,7 @@ from vitruvius.core import files, plugins
 from vitruvius.datasets import Dataset, Split
 from vitruvius.exporting import results as exported
 from vitruvius.measuring import calibrate
+from vitruvius.render import figures
 from vitruvius.teaching import key, publish
 from vitruvius.web import server
 
@@ -201,6 +202,8 @@ def small(command: str) -> list[str]:
         not named and "name" in config.takes
     ):  # else named by the second in which it begins, as others may be
         added += ["--name", f"unnamed{len(list(Path('runs').glob('*/*')))}"]
+    if verb == ["train"] and not {"--set", "--init"} & set(words):  # a shallow network is exported sooner
+        added += ["--set", "depth=1"]
     if verb == ["export"] and "--out" not in words:  # several commands export the same run
         added += ["--out", f"export{len(list(Path().glob('export*')))}"]
     if verb == ["teach", "sheet"]:  # a folder that holds a key is not written to again
@@ -311,6 +314,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
         # Painting takes most of the time of a small run, and other tests look at pictures.
         patch.setattr(Figure, "draw", lambda figure, renderer: None)
         patch.setattr(Figure, "get_layout_engine", lambda figure: None)
+        patch.setattr(figures, "DPI", 20)  # nothing is painted, but the picture is compressed
         yield Workshop()
 
 

@@ -4,8 +4,8 @@ python -m benchmarks.doctor.overhead           interleaved pairs of blocks of st
 python -m benchmarks.doctor.overhead --quick   two pairs of three steps on any machine, writes nothing
 python -m benchmarks.doctor.overhead --loops rnn gan
 
-A training's first 256 steps are all watched, later ones in windows of five: each loop makes 1,005 steps, of
-which `whole` compares the sums, and `watched_over_alone` is the median of the pairs after the first 256. The
+A training's first 128 steps are all watched, later ones in windows of five: each loop makes 1,005 steps, of
+which `whole` compares the sums, and `watched_over_alone` is the median of the pairs after them. The
 Trainer of transformers makes 600 steps at once, the first ones included.
 
 Fails if the weights differ from those without watching, if that median is above 1.05 (reference) or 1.10 (any

@@ -20,7 +20,7 @@ class Net(nn.Module):
 PEAK = """
 net = nn.Sequential(nn.Linear(3, 48), nn.ReLU(), nn.Linear(48, 48), nn.ReLU(), nn.Linear(48, 2))
 optimizer = torch.optim.Adam(net.parameters(), lr=RATE)  # here
-for step in range(420):
+for step in range(610):
     for group in optimizer.param_groups:
         group["lr"] = RATE * min(1, (step + 1) / 120)
     x = torch.rand(64, 3) * 2 - 1

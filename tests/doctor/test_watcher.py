@@ -111,7 +111,7 @@ def test_after_the_first_steps_some_in_a_row_are_watched_and_each_is_seen_whole(
         assert [event.step for event in trace.of(kind)] == [event.step for event in steps]
     assert all(len(event.waiting) == 1 and not event.stale and not event.repeated for event in steps)
     assert not any(event.useless for event in trace.of(Clip))
-    assert [event.step for event in steps if event.update_ratios][-2:] == [2 * PERIOD, 3 * PERIOD]
+    assert [event.step for event in steps if event.update_ratios][-2:] == [PERIOD, 2 * PERIOD]
     assert [event.step for event in trace.unbroken().of(Step)] == list(range(WHOLE))
 
 

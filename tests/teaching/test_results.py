@@ -29,6 +29,7 @@ def test_blocks_are_shown_and_never_stored() -> None:
 
 
 def test_a_notebook_shows_the_whole_lesson(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Result, "html", None)
     assert worked(True)._repr_html_() is None
     monkeypatch.setattr(Result, "html", page.fragment)
     assert "<p>Add.</p>" in (worked(True)._repr_html_() or "")

@@ -9,13 +9,18 @@ from vitruvius.checks import Backward, Criterion, Trace
 SMALLEST = 16.0  # a smaller factor may weigh a term
 
 
-def losses(trace: Trace) -> tuple[list[float], list[float]]:
-    """The first and the last tenth of the losses, at the line with most backward passes."""
+def all_losses(trace: Trace) -> list[float]:
+    """The losses at the line with most backward passes; none if there was only one pass."""
     known = [(event.where, event.value) for event in trace.of(Backward) if event.value is not None]
     if len(known) < 2:
-        return [], []
+        return []
     line = Counter(where for where, _ in known).most_common(1)[0][0]
-    values = [value for where, value in known if where == line]
+    return [value for where, value in known if where == line]
+
+
+def losses(trace: Trace) -> tuple[list[float], list[float]]:
+    """The first and the last tenth of the losses, at the line with most backward passes."""
+    values = all_losses(trace)
     share = max(1, len(values) // 10)
     return values[:share], values[-share:]
 

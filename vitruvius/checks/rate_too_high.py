@@ -3,7 +3,7 @@
 from statistics import median
 
 from vitruvius.checks import Backward, Finding, Findings, OptimiserBuilt, Step, Trace, lines, training
-from vitruvius.checks._losses import losses
+from vitruvius.checks._losses import all_losses, losses
 from vitruvius.checks._places import rate_line
 
 SICK = training(
@@ -13,7 +13,7 @@ SICK = training(
     steps=12,
 )
 HEALTHY = SICK.replace("lr=3.0", "lr=0.03")
-LONGEST, GROWTH, STAYS, EARLY = 0.3, 10.0, 3.0, 3
+LONGEST, GROWTH, STAYS, EARLY, STEADY = 0.3, 10.0, 3.0, 3, 20
 
 
 def rate_too_high(trace: Trace) -> Findings:
@@ -29,8 +29,8 @@ def rate_too_high(trace: Trace) -> Findings:
     leapt = bool(leaps) and median(leaps) > LONGEST
     thrown = bool(first) and leapt and (_jumped(first, last, max(leaps)) or _died(trace))
     # A warm-up reaches its peak late: what was learnt until then is lost.
-    learnt = bool(first) and median(first[len(first) // 2 :]) < first[0] / STAYS
-    lost = learnt and median(last) > first[0] and _died(trace)
+    learnt = bool(first) and _lowest(all_losses(trace)) < first[0] / STAYS
+    lost = learnt and median(last) > 0.9 * first[0] and _died(trace)
     by_hand = not trace.of(Step) and not trace.of(OptimiserBuilt)
     if by_hand and grew:
         yield from _by_hand(trace, first, last)
@@ -72,6 +72,11 @@ def _jumped(first: list[float], last: list[float], leap: float) -> bool:
     height, end = max(first) / max(first[0], 1e-3), median(last) / max(first[0], 1e-3)
     learnt_nothing = leap > 1 and median(last) > 0.8 * min(first)
     return (height > GROWTH and (end > 0.5 or learnt_nothing)) or (height > STAYS and end > 0.9)
+
+
+def _lowest(values: list[float]) -> float:
+    """The lowest median of so many losses in a row that a few easy batches do not count."""
+    return min(median(values[at : at + STEADY]) for at in range(max(1, len(values) - STEADY + 1)))
 
 
 def _died(trace: Trace) -> bool:

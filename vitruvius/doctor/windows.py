@@ -1,6 +1,6 @@
 """Which steps of a training are watched: the first ones, then some in a row, ever more rarely."""
 
-WHOLE, LONGEST_WHOLE = 256, 1024
+WHOLE, LONGEST_WHOLE = 128, 1024
 """Steps that are all watched from the beginning of a training on, and how many of a long first epoch are."""
 PERIOD, RARE_PERIOD, RARE = 200, 1000, 2000
 """Afterwards steps are watched once in a period, in a rarer one after so many steps."""
@@ -10,7 +10,7 @@ WINDOW = 5  # steps that are watched one after the other, so that each is seen w
 def is_watched(step: int, began: int, in_first_epoch: bool) -> bool:
     """Whether a step is watched, of a training that began at another one.
 
-    >>> [is_watched(step, 0, False) for step in (255, 256, 398, 399, 403, 404)]
+    >>> [is_watched(step, 0, False) for step in (127, 128, 198, 199, 203, 204)]
     [True, False, False, True, True, False]
     """
     if step < began + (LONGEST_WHOLE if in_first_epoch else WHOLE):
