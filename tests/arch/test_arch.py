@@ -31,7 +31,7 @@ def test_tokens_count_patches_and_the_class_token() -> None:
         ({"mlp": []}, "mlp has 0 entries for depth 6"),
         ({"class_token": False}, "pooling 'cls' needs class_token"),
         ({"kernel": "sofmax"}, "did you mean 'softmax'"),
-        ({"patch": 2, "stem": (8, 8)}, "it must be a multiple of 4"),
+        ({"patch": 7, "stem": (8, 8)}, "patch 7 behind a stem, which halves the image: it must be even"),
         ({"widht": 3}, "did you mean 'width'"),
         ({"width": 0}, "width must be greater than or equal to 1"),
         ({"dropout": float("nan")}, "dropout"),

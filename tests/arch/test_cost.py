@@ -34,6 +34,7 @@ ARCHS = {
     ),
     "layer scale": Arch(layer_scale=0.1, depth=2, mlp=32, dropout=0.1),
     "stem": Arch(stem=(8, 16), patch=4, depth=2, mlp=32),
+    "stem that begins at full size": Arch(stem=(4, 8, 16), patch=4, depth=2, mlp=32),
     "stem, larger patches": Arch(image=32, channels=3, stem=(8,), patch=8, depth=1, activation="silu"),
     "biased": Arch(qkv_bias=True, out_bias=False, heads=3, head_dim=20, activation="relu", dropout=0.2),
 }

@@ -12,6 +12,7 @@ LIKES = [
     {"qkv_bias": True, "pooling": "mean", "dropout": 0.1},
     {"layer_scale": 1e-4, "qkv_bias": True},
     {"stem": (6,)},
+    {"stem": (4, 6, 8)},
     {"class_token": False, "pooling": "mean", "positions": "none", "out_bias": False, "final_norm": "pooled"},
 ]
 

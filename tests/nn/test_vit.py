@@ -46,23 +46,26 @@ def test_an_encoder_layer_equals_torchs_with_copied_weights(activation: str) -> 
     torch.testing.assert_close(ours(x), theirs(x), rtol=1e-10, atol=1e-10)
 
 
-def test_a_stem_convolves_and_halves_the_image_before_its_patches_are_cut() -> None:
+@pytest.mark.parametrize(("patch", "steps"), [(8, (2, 2)), (2, (1, 2))])
+def test_a_stem_convolves_and_halves_the_image_before_its_patches_are_cut(
+    patch: int, steps: tuple[int, int]
+) -> None:
     """Against sums over the nine pixels under the kernel, written out."""
-    arch = SMALL.with_fields(image=16, patch=8, stem=(3, 5), activation="relu")
+    arch = SMALL.with_fields(image=16, patch=patch, stem=(3, 5), activation="relu")
     net, x = build(arch, seed=0).double().eval(), images(arch).double()
     assert net.stem is not None
     expected = x
-    for convolution in (net.stem[0], net.stem[2]):
+    for convolution, step in zip((net.stem[0], net.stem[2]), steps, strict=True):
         assert isinstance(convolution, nn.Conv2d)
-        padded, side = nn.functional.pad(expected, (1, 1, 1, 1)), expected.shape[2] // 2
+        padded, side = nn.functional.pad(expected, (1, 1, 1, 1)), expected.shape[2] // step
         total = torch.zeros(len(x), len(convolution.weight), side, side, dtype=torch.float64)
         for row in range(3):
             for column in range(3):
-                seen = padded[:, :, row : row + 2 * side : 2, column : column + 2 * side : 2]
+                seen = padded[:, :, row : row + step * side : step, column : column + step * side : step]
                 total += torch.einsum("bchw,dc->bdhw", seen, convolution.weight[:, :, row, column])
         assert convolution.bias is not None
         expected = (total + convolution.bias[:, None, None]).clamp(min=0)
-    torch.testing.assert_close(net.cut(x), patches(expected, 2), rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(net.cut(x), patches(expected, arch.mapped_patch), rtol=1e-12, atol=1e-12)
     assert net(x).shape == (2, 3)
     net.freeze(1)
     assert not any(parameter.requires_grad for parameter in net.stem.parameters())

@@ -43,7 +43,8 @@ class Arch(Strict):
     patch: Annotated[int, Field(ge=1, le=8192)] = 7
     """Side of a patch in pixels."""
     stem: Channels = ()
-    """Channels of 3x3 convolutions that each halve the image before its patches are cut; none by default."""
+    """Channels of 3x3 convolutions before the patches are cut: the last ones halve the image as often as the
+    patch can be halved, others keep its size; none by default."""
     width: Annotated[int, Field(ge=1, le=2**17)] = 64
     """Length of a token's vector."""
     depth: Annotated[int, Field(ge=1, le=4096)] = 6
@@ -88,10 +89,8 @@ class Arch(Strict):
             raise ValueError(
                 f"patch {self.patch} does not divide image {self.image}: {self._patches_that_do()}"
             )
-        if self.patch % 2 ** len(self.stem):
-            cure = f"it must be a multiple of {2 ** len(self.stem)}"
-            halvings = counted(len(self.stem), "halving convolution")
-            raise ValueError(f"patch {self.patch} after {halvings} of the stem: {cure}")
+        if self.stem and not self.halvings:
+            raise ValueError(f"patch {self.patch} behind a stem, which halves the image: it must be even")
         if self.pooling == "cls" and not self.class_token:
             raise ValueError("pooling 'cls' needs class_token true; without one choose pooling 'mean'")
         if self.kernel not in members("kernels"):
@@ -136,9 +135,15 @@ class Arch(Strict):
         return self.channels * self.patch**2
 
     @property
+    def halvings(self) -> int:
+        """Return how many convolutions of the stem, the last ones, halve the image."""
+        twos = (self.patch & -self.patch).bit_length() - 1
+        return min(len(self.stem), twos)
+
+    @property
     def mapped_patch(self) -> int:
         """Return the side of a patch as the patch map reads it: behind the stem, if there is one."""
-        return self.patch >> len(self.stem)
+        return self.patch >> self.halvings
 
     @property
     def mapped_dim(self) -> int:

@@ -82,14 +82,16 @@ def parts(arch: Arch, fold: bool = True) -> list[Part]:
 
 
 def stem_parts(arch: Arch) -> list[Part]:
-    """Return the convolutions before the patches; each halves the image.
+    """Return the convolutions before the patches; the last ones halve the image.
 
     >>> [part.macs for part in stem_parts(Arch(image=8, patch=4, stem=(2, 3)))]
     [288, 216]
+    >>> [part.shape for part in stem_parts(Arch(image=8, patch=2, stem=(2, 3)))]
+    [(2, 8, 8), (3, 4, 4)]
     """
     found, side, before = [], arch.image, arch.channels
     for index, channels in enumerate(arch.stem):
-        side //= 2
+        side //= 2 if index >= len(arch.stem) - arch.halvings else 1
         weights = 9 * before * channels
         found.append(Part(f"stem {index}", (channels, side, side), weights + channels, side**2 * weights))
         before = channels

@@ -100,9 +100,14 @@ def costs(networks: Networks) -> Costs:
     tokens = tokens_n[:, None]
     heads, dim, mlp = networks.heads_nL, networks.head_dim_nL, networks.mlp_nL
     summed = networks.summed
-    stem = stem_parts(like)
-    channels, mapped_n = (like.stem or (like.channels,))[-1], networks.patch_n >> len(stem)
-    inner, patch_dim_n = heads * dim, channels * mapped_n**2
+    # How often a stem halves the image depends on the patch, of which there are few sizes.
+    patches, which_n = np.unique(networks.patch_n, return_inverse=True)
+    alike = [like.model_copy(update={"patch": int(patch)}) for patch in patches]
+    patch_dim_n = np.array([arch.mapped_dim for arch in alike])[which_n]
+    stem_params_n, stem_macs_n = (
+        np.array([_sum(stem_parts(arch), name) for arch in alike])[which_n] for name in ("params", "macs")
+    )
+    inner = heads * dim
     folds = _folds(tokens, width, dim)
     scales = width * int(like.layer_scale > 0)
 
@@ -127,11 +132,11 @@ def costs(networks: Networks) -> Costs:
     outside_n = (patch_dim_n + 1) * width_n + int(like.class_token) * width_n + learned_n
     is_wide = like.final_norm == "tokens" and like.pooling != "cls"
     normalised_n = tokens_n if is_wide else np.ones_like(tokens_n)
-    kept_n = stem_floats(like) + patches_n * patch_dim_n
+    kept_n = np.array([stem_floats(arch) for arch in alike])[which_n] + patches_n * patch_dim_n
     kept_n = kept_n + 2 * normalised_n * (width_n + 1) + width_n + classes
     return Costs(
-        params_n=_sum(stem, "params") + outside_n + summed(params) + 2 * width_n + (width_n + 1) * classes,
-        macs_n=_sum(stem, "macs") + patches_n * patch_dim_n * width_n + summed(macs) + width_n * classes,
+        params_n=stem_params_n + outside_n + summed(params) + 2 * width_n + (width_n + 1) * classes,
+        macs_n=stem_macs_n + patches_n * patch_dim_n * width_n + summed(macs) + width_n * classes,
         activation_bytes_n=FLOAT * (kept_n + summed(kept)),
         pass_macs_n=summed(pass_macs),
         pass_bytes_n=FLOAT * summed(once),

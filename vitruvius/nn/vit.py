@@ -191,14 +191,15 @@ def build(arch: Arch, seed: int) -> ViT:
 
 
 def _stem(arch: Arch) -> nn.Sequential:
-    """3x3 convolutions with stride 2, each before an activation (Xiao et al. 2021).
+    """3x3 convolutions, the last ones with stride 2, each before an activation (Xiao et al. 2021).
 
     Their weights are drawn so that the size of the activations stays (He et al. 2015): with PyTorch's default
     it would shrink to a tenth, and the positions would drown the image.
     """
     parts: list[nn.Module] = []
-    for before, after in zip((arch.channels, *arch.stem), arch.stem, strict=False):
-        convolution = nn.Conv2d(before, after, 3, stride=2, padding=1)
+    strides = (1,) * (len(arch.stem) - arch.halvings) + (2,) * arch.halvings
+    for before, after, stride in zip((arch.channels, *arch.stem), arch.stem, strides, strict=False):
+        convolution = nn.Conv2d(before, after, 3, stride=stride, padding=1)
         nn.init.kaiming_normal_(convolution.weight, nonlinearity="relu")
         assert convolution.bias is not None
         nn.init.zeros_(convolution.bias)
