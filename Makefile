@@ -9,9 +9,10 @@ demo: $(VENV)/installed
 	$(BIN)/vitruvius
 	$(BIN)/vitruvius rank --name demo
 
-# Tests take from one second to half a minute: a core that has nothing left takes tests over from another.
+# Tests take from one second to half a minute: a core that has nothing left takes tests over from another. The many
+# processes that tests start need not compile this package's modules each time, even where Python is told to keep none.
 test: $(VENV)/tested
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal
 
 check: $(VENV)/checked
 	$(BIN)/ruff check
