@@ -9,10 +9,9 @@ demo: $(VENV)/installed
 	$(BIN)/vitruvius
 	$(BIN)/vitruvius rank --name demo
 
-# Tests take from one second to half a minute: a core that has nothing left takes tests over from another. The many
-# processes that tests start need not compile this package's modules each time, even where Python is told to keep none.
+# Tests take from one second to half a minute: a core that has nothing left takes tests over from another.
 test: $(VENV)/tested
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 check: $(VENV)/checked
 	$(BIN)/ruff check
