@@ -18,16 +18,15 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from matplotlib.figure import Figure
 from PIL import Image
 
+from tests.undrawn import draw_nothing
 from vitruvius import datasets
 from vitruvius.cli import main
 from vitruvius.core import files, plugins
 from vitruvius.datasets import Dataset, Split
 from vitruvius.exporting import results as exported
 from vitruvius.measuring import calibrate
-from vitruvius.render import figures
 from vitruvius.teaching import key, publish
 from vitruvius.web import server
 
@@ -311,10 +310,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
         patch.setattr(exported, "LARGEST_LOSS", 1.0)  # on random pictures a rounded score changes the class
         patch.setattr(server, "wait", lambda: None)  # a site is served until Ctrl-C
         patch.setattr(webbrowser, "open", lambda address: True)
-        # Painting takes most of the time of a small run, and other tests look at pictures.
-        patch.setattr(Figure, "draw", lambda figure, renderer: None)
-        patch.setattr(Figure, "get_layout_engine", lambda figure: None)
-        patch.setattr(figures, "DPI", 20)  # nothing is painted, but the picture is compressed
+        draw_nothing(patch)
         yield Workshop()
 
 

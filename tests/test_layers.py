@@ -55,6 +55,7 @@ MAY_IMPORT = {
 LIGHT_UNITS = ("core", "arch", "render", "verbs", "cli", "__init__", "__main__")
 NOT_SHIPPED = ("test", "browser", "check", "slow")
 """Extras that no user needs."""
+STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)  # an expression imports nothing
 HEAVY = {"torch", "scipy", "matplotlib", "plotly", "sympy", "PIL", "safetensors", "numpy"}
 
 
@@ -66,6 +67,7 @@ class Import(NamedTuple):
     for_types: bool
 
 
+@cache
 def imports(source: str) -> list[Import]:
     """Every import of a file, in functions and for types too."""
     found: list[Import] = []
@@ -79,12 +81,14 @@ def imports(source: str) -> list[Import]:
         in_function = in_function or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         for_types = for_types or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test))
         for child in ast.iter_child_nodes(node):
-            visit(child, in_function, for_types)
+            if isinstance(child, STATEMENTS):
+                visit(child, in_function, for_types)
 
     visit(ast.parse(source), False, False)
     return found
 
 
+@cache
 def module_path(name: str) -> Path | None:
     """The file of the package that an imported name `vitruvius.a.b` is or is defined in."""
     parts = name.split(".")

@@ -27,11 +27,18 @@ def findings(source: str) -> set[str]:
                 f"{node.module}.{alias.name}" for alias in node.names if _loads(node.module, alias.name)
             }
         elif isinstance(node, ast.Call):
-            name = ast.unparse(node.func).removeprefix("builtins.")
+            name = _dotted(node.func).removeprefix("builtins.")
             module, _, last = name.rpartition(".")
             found |= {name} if name in CALLS or _loads(module, last) else set()
             found |= {word.arg for word in node.keywords if word.arg in ("allow_pickle", "shell")}
     return found
+
+
+def _dotted(node: ast.expr) -> str:
+    """Return `a.b.c` of a function that is called by its name; of any other only the last name."""
+    if isinstance(node, ast.Attribute):
+        return f"{_dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _loads(module: str | None, name: str) -> bool:

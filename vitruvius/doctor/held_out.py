@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from vitruvius.doctor.rows import bytes_of_rows
+
 PIECE, SHORTEST, MOST_PIECES, MOST_PASSES = 4, 8, 40_000, 4
 FEWEST_ROWS, MOST_COLUMNS, MOST_GROUPS, LARGEST, EXACT = 16, 512, 3, 1_000_000, 1e-3
 
@@ -65,11 +67,6 @@ def _series(x: Tensor) -> Tensor | None:
     return x if x.dim() == 2 and x.shape[1] >= SHORTEST and x.dtype == torch.float32 else None
 
 
-def _pieces(rows: Tensor) -> list[bytes]:
-    whole = rows.detach().cpu().clone(memory_format=torch.contiguous_format)
-    return [row.tobytes() for row in whole.numpy()]
-
-
 @dataclass(slots=True)
 class HeldOut:
     """Trained pieces by network, and what is known about the evaluations at each line."""
@@ -87,7 +84,7 @@ class HeldOut:
         if series is None or len(known) > MOST_PIECES:
             return
         for place in (0, series.shape[1] // 2):
-            known.update(dict.fromkeys(_pieces(series[:64, place : place + PIECE]), place))
+            known.update(dict.fromkeys(bytes_of_rows(series[:64, place : place + PIECE]), place))
 
     def evaluated(
         self, network: int, where: str, x: Tensor, known: list[bool], group: tuple[int, int]
@@ -135,7 +132,7 @@ class HeldOut:
 
 def _holds_piece(row: Tensor, pieces: dict[bytes, int]) -> bool:
     windows = row.unfold(0, PIECE, 1)
-    for place, piece in enumerate(_pieces(windows)):
+    for place, piece in enumerate(bytes_of_rows(windows)):
         at = pieces.get(piece)
         # Whole numbers and constant pieces are alike by chance.
         if at is not None and at != place and len(set(windows[place].tolist())) == PIECE:

@@ -1,6 +1,7 @@
 """Hooks into torch while a block runs: modules, losses, backward, optimisers, schedulers, zero_grad."""
 
 import functools
+import math
 import sys
 import warnings
 from collections.abc import Iterator
@@ -254,10 +255,9 @@ def _scripted(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any
 
 
 def _evaluates(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
-    value = original(*args, **kwargs)
-    if args[-1] is not True:  # else gradients are switched on again
+    if args[-1] is not True and not watcher.stack:  # else gradients are switched on again
         _tell(watcher, (Forward,), watcher.may_evaluate, sys._getframe(CALLER))
-    return value
+    return original(*args, **kwargs)
 
 
 def _backward(watcher: Watcher, original: Any, tensors: Any, *args: Any, **kwargs: Any) -> Any:
@@ -266,9 +266,10 @@ def _backward(watcher: Watcher, original: Any, tensors: Any, *args: Any, **kwarg
         tensors = tuple(tensors)
         root = next(iter(tensors), None)
     event, watched = None, watcher.watching
-    if isinstance(root, torch.Tensor):
-        begins = watcher.before_backward if watched else watcher.check_loss
-        event = _tell(watcher, BACKWARD, begins, root)
+    if watched and isinstance(root, torch.Tensor):
+        event = _tell(watcher, BACKWARD, watcher.before_backward, root)
+    elif isinstance(root, torch.Tensor) and not _is_finite(root):
+        _tell(watcher, BACKWARD, watcher.check_loss, root)
     try:
         value = original(tensors, *args, **kwargs)
     except RuntimeError as error:
@@ -280,6 +281,14 @@ def _backward(watcher: Watcher, original: Any, tensors: Any, *args: Any, **kwarg
     elif not watched:
         _tell(watcher, (NanSource,), watcher.pass_backward)
     return value
+
+
+def _is_finite(loss: torch.Tensor) -> bool:
+    """Whether a loss is known to be a finite number; to read it from a GPU would make the training wait."""
+    try:
+        return loss.is_cpu and loss.numel() == 1 and math.isfinite(loss.item())
+    except Exception:  # a tensor without numbers, or with complex ones
+        return False
 
 
 def _grad(watcher: Watcher, original: Any, outputs: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:

@@ -22,7 +22,6 @@ class Rows:
         self.labels: dict[int, int] = {}
         self.again = 0  # labelled rows that were seen before
         self.relabelled = 0  # those of them with another label than before
-        self.seen: Counter[int] = Counter()  # how often each labelled row was seen
         self.pairs: Counter[tuple[int, int]] = Counter()  # rows and labels that came together
         self.features: list[Tensor] = []
         self.classes: list[int] = []
@@ -42,20 +41,20 @@ class Rows:
         """How many rows a backward pass has used; 0 if rows of few different values recur by chance."""
         different = len(set(rows)) > 0.9 * len(rows) and (x.is_floating_point() or x[0].numel() >= 8)
         different = different or continuous
-        return sum(row in self.trained for row in rows) if different else 0
+        return sum(map(self.trained.__contains__, rows)) if different else 0
 
     def add_labels(self, rows: list[int], x: Tensor, y: Tensor) -> None:
         """Add the labels of a training batch."""
         classes = y.detach()[: len(rows)].tolist()
         if len(set(rows)) < len(rows):
             return
-        for row, label in zip(rows, classes, strict=True):
-            self.again += row in self.labels
-            self.relabelled += self.labels.get(row, label) != label
-            self.labels[row] = label
-        if len(self.seen) < MOST_ROWS:
-            self.seen.update(rows)
-            self.pairs.update(zip(rows, classes, strict=True))
+        new = dict(zip(rows, classes, strict=True))
+        again = self.labels.keys() & new.keys()
+        self.again += len(again)
+        self.relabelled += sum(self.labels[row] != new[row] for row in again)
+        self.labels.update(new)
+        if len(self.pairs) < MOST_ROWS:
+            self.pairs.update(new.items())
         if len(self.classes) < KEPT_ROWS:
             flat = x.detach()[: len(rows)].reshape(len(rows), -1)
             stride = max(1, flat.shape[1] // KEPT_FEATURES)
@@ -69,11 +68,10 @@ class Rows:
         """
         if not self.relabelled:
             return 0, self.again
-        counts = Counter(label for _, label in self.pairs.elements())
+        seen, counts = (Counter(pair[part] for pair in self.pairs.elements()) for part in (0, 1))
         rest = [1 - count / counts.total() for count in counts.values()]
         chance = sum(
-            rows * sum(1 - other**times for other in rest)
-            for times, rows in Counter(self.seen.values()).items()
+            rows * sum(1 - other**times for other in rest) for times, rows in Counter(seen.values()).items()
         )
         return (0, 0) if len(self.pairs) < RELATED * chance else (self.relabelled, self.again)
 
@@ -100,13 +98,19 @@ def hash_rows(x: Tensor) -> list[int]:
     """One number for each of the first rows of a batch; equal rows have equal numbers."""
     if x.layout is not torch.strided or x.is_nested or x.is_quantized:
         raise TypeError(f"rows of {'a nested' if x.is_nested else f'a {x.dtype} {x.layout}'} tensor")
-    rows = x.detach()[:HASHED_ROWS].resolve_conj().resolve_neg()
+    rows = x[:HASHED_ROWS].resolve_conj().resolve_neg()
     flat = rows.flatten(1) if rows.dim() > 1 else rows[:, None]
     # With few numbers many images look alike: most pixels of a digit are background.
     picked = flat[:, :: max(1, flat.shape[1] // HASHED_FEATURES)][:, :HASHED_FEATURES]
+    return [hash(row) for row in bytes_of_rows(picked)]
+
+
+def bytes_of_rows(rows: Tensor) -> list[bytes]:
+    """The bytes of each row of a matrix."""
     # `contiguous` would keep the stride 0 of x[:, None] in numpy, which bytes cannot be read from.
-    whole = picked.clone(memory_format=torch.contiguous_format)
-    return [hash(row.tobytes()) for row in whole.view(torch.uint8).cpu().numpy()]
+    whole = rows.detach().clone(memory_format=torch.contiguous_format).view(torch.uint8)
+    content, width = whole.cpu().numpy().tobytes(), whole.shape[1]
+    return [content[at * width : (at + 1) * width] for at in range(len(rows))]
 
 
 def shifted_axis(x: Tensor, y: Tensor) -> int | None:

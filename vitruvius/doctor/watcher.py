@@ -110,7 +110,7 @@ class Watcher:
         self.began = 0  # the step at which the last training began
         self.switch: Callable[[bool, bool], None] = lambda passes, methods: None
         """Puts or takes the hooks on passes of modules and on methods of tensors; set where they are made."""
-        self.evaluated: dict[tuple[CodeType, int], int] = {}
+        self.evaluated: dict[tuple[str, int], int] = {}
         """The step at which gradients were last switched off, by line."""
         self.passes = 0  # of the evaluation that is looked at between two windows, 0 if there is none
         self.passed: set[tuple[str, int, bool]] = set()  # lines of passes since the last backward pass
@@ -150,6 +150,8 @@ class Watcher:
     def _choose(self, optimiser: Optimizer | None = None) -> None:
         """Decide whether the coming step is watched, after one of an optimiser or a backward pass by hand."""
         watching = windows.is_watched(self.position(), self.began, self.loaders.is_first_epoch())
+        if not watching and not self.watching:
+            return
         if watching and not self.watching and not self.stack:
             self.passes = 0
             self.watching = self.seeing = True
@@ -169,9 +171,9 @@ class Watcher:
         """Gradients are switched off: between two windows look at the coming passes, if it happens seldom."""
         while frame is not None and frame.f_code.co_filename.startswith(LIBRARIES):
             frame = frame.f_back
-        if frame is None or self.stack:
+        if frame is None:
             return
-        line, step = (frame.f_code, frame.f_lineno), self.position()
+        line, step = (frame.f_code.co_filename, frame.f_lineno), self.position()
         last, self.evaluated[line] = self.evaluated.get(line, -SELDOM), step
         if step - last >= SELDOM and not self.passes and not self.watching:
             self.passes = 1
