@@ -27,6 +27,7 @@ def photos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "photos"
 
 
+@pytest.mark.usefixtures("pictures")
 def test_table_contact_sheet_and_page(photos: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["data", "photos", "--name", "a"]) == 0
     shown = capsys.readouterr().out

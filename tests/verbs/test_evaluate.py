@@ -48,6 +48,7 @@ def evaluate(root: Path, *words: str) -> int:
     return main(["evaluate", *words, "--runs", str(root)])
 
 
+@pytest.mark.usefixtures("pictures")
 def test_a_folder_is_scaled_matched_by_name_and_reported(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -98,6 +98,7 @@ def rows(root: Path, capsys: pytest.CaptureFixture[str], *words: str) -> dict[st
     return {row["features"]: row for row in json.loads(capsys.readouterr().out)["rows"]}
 
 
+@pytest.mark.usefixtures("pictures")
 def test_a_run_stands_beside_raw_samples_pca_of_its_sizes_and_itself_untrained(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
