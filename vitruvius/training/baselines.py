@@ -69,9 +69,7 @@ def measure(data: Dataset) -> Baselines | None:
     if validation.mirrored is not validation.x:
         turned = _accuracy(classify, scaled(validation.mirrored), validation.y)
         mirrored = are_recognised(max(scores[best], nearest), turned, len(validation.y))
-    return Baselines(
-        found=found, images=len(train.y), side=side, most_judged=OTHER_IMAGES, mirrored=mirrored
-    )
+    return Baselines(found=found, images=len(train.y), side=side, most_judged=OTHER_IMAGES, mirrored=mirrored)
 
 
 def are_recognised(accuracy: float, mirrored: float, images: int) -> bool:
