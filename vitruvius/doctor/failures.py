@@ -38,9 +38,9 @@ def backward_failed(watcher: Watcher, error: Exception) -> None:
     fits = [change for change in watcher.changes if f"{list(change[2])}]" in text]
     versions = [change for change in fits if f"is at version {change[3]};" in text]
     where, operation, _, _ = next(reversed(versions or fits), ("", "", (), 0))
-    facts = {"operation": operation, "error": text.partition(". Hint")[0]}
-    stepped = "" if fits else _line_of_step(watcher, text)
-    watcher.note(checks.InplaceChange(**watcher.now(where), **facts, stepped=stepped))
+    now, stepped = watcher.now(where), "" if fits else _line_of_step(watcher, text)
+    error_text = text.partition(". Hint")[0]
+    watcher.note(checks.InplaceChange(**now, operation=operation, error=error_text, stepped=stepped))
 
 
 def _line_of_step(watcher: Watcher, text: str) -> str:
