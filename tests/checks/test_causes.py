@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.checks.programs import CE, X, Y, alarms, bugs, loop, marked
+from tests.checks.programs import CE, X, Y, alarms, bugs, findings, loop, marked
 
 CHOOSING = """
 class Net(nn.Module):
@@ -221,3 +221,17 @@ def test_the_cause_is_named(name: str, tmp_path: Path) -> None:
 def test_a_lookalike_is_left_alone(name: str, tmp_path: Path) -> None:
     checked = (bug for bug, _ in SICK.values())
     assert alarms(HEALTHY[name], tmp_path / "healthy.py", checked) == []
+
+
+def test_a_step_between_a_forward_and_its_backward_pass_is_told_from_a_change_in_place(
+    tmp_path: Path,
+) -> None:
+    source = loop(X, Y, "loss = F.cross_entropy(net(x), y)", "F.cross_entropy(net(x), y).backward()")
+    source += "    loss.backward()  # here\n"
+    net = "nn.Sequential(nn.Linear(8, 4), nn.Linear(4, 3))"
+    path = tmp_path / "sick.py"
+    (found,) = findings(source.replace("nn.Linear(8, 3)", net), path)
+    assert (found.bug, found.where) == ("inplace_saved_tensor", marked(source, path))
+    step = (path.read_text().splitlines().index("    optimizer.step()")) + 1
+    assert found.also == (f"{path}:{step}",)
+    assert "run the forward pass again after the step" in found.fix

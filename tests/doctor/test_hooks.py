@@ -16,7 +16,16 @@ from torch.utils.checkpoint import checkpoint
 
 from vitruvius import checks
 from vitruvius.checks import AutogradGrad, Backward, Criterion, Forward, Step, Trace
-from vitruvius.doctor import calls, diagnose, hooks, windows
+from vitruvius.doctor import (
+    backward_passes,
+    calls,
+    criteria,
+    diagnose,
+    forward_passes,
+    hooks,
+    windows,
+)
+from vitruvius.doctor import steps as stepping
 from vitruvius.doctor.hooks import installed
 from vitruvius.doctor.watcher import Watcher
 
@@ -321,16 +330,16 @@ def trained() -> list[Tensor]:
 @pytest.mark.parametrize(
     ("owner", "name", "kind"),
     [
-        (Watcher, "enters", "Forward"),
-        (Watcher, "leaves", "Forward"),
-        (Watcher, "criterion", "Criterion"),
-        (Watcher, "before_backward", "Backward"),
-        (Watcher, "after_backward", "Gradients"),
-        (Watcher, "optimiser_built", "OptimiserBuilt"),
-        (Watcher, "zero_grad", "Step"),
-        (Watcher, "before_step", "Step"),
-        (Watcher, "after_step", "Step"),
-        (Watcher, "scheduler_step", "SchedulerStep"),
+        (forward_passes, "enters", "Forward"),
+        (forward_passes, "leaves", "Forward"),
+        (criteria, "criterion_returned", "Criterion"),
+        (backward_passes, "before_backward", "Backward"),
+        (backward_passes, "after_backward", "Gradients"),
+        (stepping, "optimiser_built", "OptimiserBuilt"),
+        (stepping, "zero_grad", "Step"),
+        (stepping, "before_step", "Step"),
+        (stepping, "after_step", "Step"),
+        (stepping, "scheduler_step", "SchedulerStep"),
         (hooks, "_note_dropout", "DropoutInEval"),
         (hooks, "_note_attention", "Attention"),
         (hooks, "_note_grad", "AutogradGrad"),
@@ -365,13 +374,13 @@ def test_a_hook_that_raises_costs_only_the_checks_that_need_its_events(
     ("module", "name", "fact"),
     [
         ("tensor_facts", "hash_rows", "Forward.batch"),
-        ("watcher", "statistics", "Forward.first_input"),
-        ("watcher", "label_range", "Criterion.labels"),
-        ("watcher", "row_sums", "Criterion.probabilities"),
+        ("forward_passes", "statistics", "Forward.first_input"),
+        ("criteria", "label_range", "Criterion.labels"),
+        ("criteria", "row_sums", "Criterion.probabilities"),
         ("criterion_facts", "details", "Criterion.details"),
         ("autograd_graph", "read", "Backward.graph"),
         ("networks", "_sample", "parameters"),
-        ("watcher", "shifted_axis", "examples"),
+        ("criteria", "shifted_axis", "examples"),
     ],
 )
 def test_a_fact_that_cannot_be_found_out_costs_only_the_checks_that_read_it(

@@ -51,6 +51,10 @@ def test_names_of_thousands_of_letters_are_shortened_where_they_are_drawn() -> N
     assert len(interactive.element(points, "plot")) < len(interactive.element(curves(1), "plot")) + 1_000
 
 
+def test_no_button_sends_a_plot_to_another_site() -> None:
+    assert '"showSendToCloud":false' in interactive.element(curves(1), "plot").replace(" ", "")
+
+
 def test_a_curve_of_one_point_can_be_seen() -> None:
     loss = Series(name="loss", x=(1.0,), y=(2.0,))
     first = Lines(title="", series=(loss,), x_label="epoch", y_label="loss")

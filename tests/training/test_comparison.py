@@ -45,6 +45,12 @@ def test_a_difference_that_may_be_chance_has_no_reason() -> None:
     assert worse.endswith("worse by 2.0% than the better of them, which may be chance on 180 images")
 
 
+def test_a_baseline_that_saw_fewer_images_is_known_less_exactly() -> None:
+    fewer = KNOWN.model_copy(update={"most_judged": 2000})
+    assert "chance" not in comparison.sentence("test", KNOWN, training(0.892))
+    assert comparison.sentence("test", fewer, training(0.892)).endswith("chance on 2,000 images")
+
+
 @pytest.mark.parametrize(
     ("facts", "reason"),
     [

@@ -125,6 +125,7 @@ class InplaceChange(Event):
     operation: str  # the operation that changed it, empty if it was not seen
     error: str  # what torch said; empty if the change went round autograd, which then noticed nothing
     maker: str = ""  # the operation whose result was changed so
+    stepped: str = ""  # line of the optimiser's step that changed a weight which the pass needs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

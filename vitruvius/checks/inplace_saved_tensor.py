@@ -28,6 +28,18 @@ def inplace_saved_tensor(trace: Trace) -> Findings:
         )
         return
     for event in trace.of(InplaceChange)[:1]:
+        if event.stepped:
+            yield exact_error(
+                where=event.where,
+                also=(event.stepped,),
+                evidence=f"torch has refused it: {event.error}; line {event.stepped.rpartition(':')[2]} has "
+                "made a step since the forward pass",
+                why="this loss was computed with the weights from before the step, and its derivatives need "
+                "them",
+                fix="run the forward pass again after the step, or make both backward passes before the "
+                "first step",
+            )
+            return
         yield exact_error(
             where=event.where,
             evidence=f"torch has refused it: {event.error}",

@@ -16,6 +16,7 @@ from torch.optim import Optimizer
 
 from vitruvius.checks import InplaceChange, Mask, NanSource, Prediction, Reshaped, SoftmaxTaken
 from vitruvius.doctor import masks, origins, user_code
+from vitruvius.doctor.forward_passes import note_inverted_mask
 from vitruvius.doctor.hazards import Hazard
 from vitruvius.doctor.origins import Origin
 from vitruvius.doctor.reshapes import lost_axis
@@ -374,7 +375,7 @@ def note_mask(watcher: Watcher, name: str, hidden: masks.Hidden, frame: FrameTyp
         if hidden.keys is None or hidden.anti_causal:
             empty = hidden.keys is not None and bool(hidden.keys.all(-1).any())
             facts = {"added": hidden.keys is None, "anti_causal": hidden.anti_causal, "emptied": empty}
-            watcher.note_mask(name, line(frame), module, **facts)
+            note_inverted_mask(watcher, name, line(frame), module, **facts)
 
 
 def _reshaped(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:

@@ -38,8 +38,23 @@ def backward_failed(watcher: Watcher, error: Exception) -> None:
     fits = [change for change in watcher.changes if f"{list(change[2])}]" in text]
     versions = [change for change in fits if f"is at version {change[3]};" in text]
     where, operation, _, _ = next(reversed(versions or fits), ("", "", (), 0))
+    now, stepped = watcher.now(where), "" if fits else _line_of_step(watcher, text)
     error_text = text.partition(". Hint")[0]
-    watcher.note(checks.InplaceChange(**watcher.now(where), operation=operation, error=error_text))
+    watcher.note(checks.InplaceChange(**now, operation=operation, error=error_text, stepped=stepped))
+
+
+def _line_of_step(watcher: Watcher, text: str) -> str:
+    """The line of the last step of an optimiser with a weight of the shape that torch complains of."""
+    holders = {
+        state.key
+        for optimiser, state in watcher.states.items()
+        for group in optimiser.param_groups
+        for weight in group["params"]
+        # The backward pass of a linear layer needs the transpose.
+        if f" {list(weight.shape)}]" in text or f" {list(weight.shape[::-1])}]" in text
+    }
+    steps = [event for event in watcher.trace.of(checks.Step) if event.optimiser in holders]
+    return steps[-1].where if steps else ""
 
 
 def carried_state(watcher: Watcher, error: Exception) -> None:

@@ -44,7 +44,17 @@ from vitruvius.checks import (
     Twin,
     ZeroGrad,
 )
-from vitruvius.doctor import calls, clipping, failures, loader_hooks, user_code
+from vitruvius.doctor import (
+    backward_passes,
+    calls,
+    clipping,
+    criteria,
+    failures,
+    forward_passes,
+    loader_hooks,
+    steps,
+    user_code,
+)
 from vitruvius.doctor.graphs_kept import nodes_below
 from vitruvius.doctor.passes import MODAL
 from vitruvius.doctor.rewiring import as_torchs_own, rewired
@@ -164,7 +174,7 @@ def _pass_hooks(watcher: Watcher) -> list[Any]:
         if inside or not (watcher.watching or watcher.busy or watcher.sees(module)):
             stack.append(module)
         else:
-            _tell(watcher, (Forward,), watcher.enters, module)
+            _tell(watcher, (Forward,), forward_passes.enters, watcher, module)
 
     def leaves(module: nn.Module, args: Any, *rest: Any) -> None:
         if is_compiling():
@@ -175,12 +185,20 @@ def _pass_hooks(watcher: Watcher) -> list[Any]:
             stack.pop()
         elif len(rest) < 2:  # the forward pass has raised an error: torch then gives no keyword arguments
             _tell(watcher, (BatchNormFailed,), failures.batch_norm_failed, watcher, module, args)
-            _tell(watcher, (Forward,), watcher.fails, module)
+            _tell(watcher, (Forward,), forward_passes.fails, watcher, module)
         else:
-            _tell(watcher, (Forward,), watcher.leaves, module, args, rest[0])
+            _tell(watcher, (Forward,), forward_passes.leaves, watcher, module, args, rest[0])
             if not watcher.stack:
                 given = (args, rest[0])
-                _tell(watcher, (GraphsKept, StateCarried), watcher.network_returned, module, given, rest[1])
+                _tell(
+                    watcher,
+                    (GraphsKept, StateCarried),
+                    forward_passes.network_returned,
+                    watcher,
+                    module,
+                    given,
+                    rest[1],
+                )
 
     return [
         modules.register_module_forward_pre_hook(enters),
@@ -193,15 +211,15 @@ def _step_hooks(watcher: Watcher) -> list[Any]:
         given = args[1:] if args and args[0] is optimiser else args
         closure = kwargs.get("closure") or next(iter(given), None)
         if watcher.watching or optimiser not in watcher.states:
-            _tell(watcher, (Step,), watcher.before_step, optimiser, closure is not None)
+            _tell(watcher, (Step,), steps.before_step, watcher, optimiser, closure is not None)
         watcher.quiet = closure is None and type(optimiser).__module__.startswith("torch.")
 
     def after(optimiser: Optimizer, args: Any, kwargs: Any) -> None:
         watcher.quiet = False
         if watcher.stepping:
-            _tell(watcher, (Step,), watcher.after_step, optimiser)
+            _tell(watcher, (Step,), steps.after_step, watcher, optimiser)
         if not watcher.busy:  # else silenced in a child process, which has a watcher of its own
-            watcher.count_step(optimiser)
+            steps.count_step(watcher, optimiser)
 
     return [
         optimizer.register_optimizer_step_pre_hook(before),
@@ -267,9 +285,9 @@ def _backward(watcher: Watcher, original: Any, tensors: Any, *args: Any, **kwarg
         root = next(iter(tensors), None)
     event, watched = None, watcher.watching
     if watched and isinstance(root, torch.Tensor):
-        event = _tell(watcher, BACKWARD, watcher.before_backward, root)
+        event = _tell(watcher, BACKWARD, backward_passes.before_backward, watcher, root)
     elif isinstance(root, torch.Tensor) and not _is_finite(root):
-        _tell(watcher, BACKWARD, watcher.check_loss, root)
+        _tell(watcher, BACKWARD, backward_passes.check_loss, watcher, root)
     try:
         value = original(tensors, *args, **kwargs)
     except RuntimeError as error:
@@ -277,9 +295,9 @@ def _backward(watcher: Watcher, original: Any, tensors: Any, *args: Any, **kwarg
         _tell(watcher, (StateCarried,), failures.carried_state, watcher, error)
         raise
     if event is not None:
-        _tell(watcher, (Gradients, Step, NanSource), watcher.after_backward, event)
+        _tell(watcher, (Gradients, Step, NanSource), backward_passes.after_backward, watcher, event)
     elif not watched:
-        _tell(watcher, (NanSource,), watcher.pass_backward)
+        _tell(watcher, (NanSource,), backward_passes.pass_backward, watcher)
     return value
 
 
@@ -299,12 +317,12 @@ def _grad(watcher: Watcher, original: Any, outputs: Any, inputs: Any, *args: Any
     event, watched = None, watcher.watching
     trains = not watcher.optimisers and not watcher.stack and _is_training(outputs, inputs, *args, **kwargs)
     if trains and watched:
-        event = _tell(watcher, BACKWARD, watcher.before_backward, outputs)
+        event = _tell(watcher, BACKWARD, backward_passes.before_backward, watcher, outputs)
     value = original(outputs, inputs, *args, **kwargs)
     if event is not None:
-        _tell(watcher, (Gradients, Step, NanSource), watcher.after_backward, event)
+        _tell(watcher, (Gradients, Step, NanSource), backward_passes.after_backward, watcher, event)
     elif trains and not watched:
-        _tell(watcher, (NanSource,), watcher.pass_backward)
+        _tell(watcher, (NanSource,), backward_passes.pass_backward, watcher)
     return value
 
 
@@ -326,17 +344,17 @@ def _note_grad(watcher: Watcher, inputs: tuple[torch.Tensor, ...], outputs: Any)
 
 def _optimiser_init(watcher: Watcher, original: Any, self: Optimizer, *args: Any, **kwargs: Any) -> None:
     original(self, *args, **kwargs)
-    _tell(watcher, (OptimiserBuilt, Restarted), watcher.optimiser_built, self)
+    _tell(watcher, (OptimiserBuilt, Restarted), steps.optimiser_built, watcher, self)
 
 
 def _zero_grad(watcher: Watcher, original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
-    _tell(watcher, (ZeroGrad, GradientsDropped, Step), watcher.zero_grad, self)
+    _tell(watcher, (ZeroGrad, GradientsDropped, Step), steps.zero_grad, watcher, self)
     return original(self, *args, **kwargs)
 
 
 def _load_state_dict(watcher: Watcher, original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
     value = original(self, *args, **kwargs)
-    _tell(watcher, (Twin,), watcher.weights_loaded, self)
+    _tell(watcher, (Twin,), steps.weights_loaded, watcher, self)
     return value
 
 
@@ -356,7 +374,9 @@ def _note_criterion(
 ) -> None:
     if isinstance(value, torch.Tensor) and isinstance(input, torch.Tensor):
         given = {**dict(zip(FURTHER.get(name, ()), args, strict=False)), **kwargs}
-        watcher.criterion(name, input, target, value, kwargs.get("reduction", "mean"), given)
+        criteria.criterion_returned(
+            watcher, name, input, target, value, kwargs.get("reduction", "mean"), given
+        )
 
 
 def _dropout(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
@@ -460,15 +480,15 @@ def _scheduler_init(watcher: Watcher, original: Any, self: Any, *args: Any, **kw
 def _scheduler_built(watcher: Watcher, original: Any, self: Any, *args: Any, **kwargs: Any) -> None:
     _scheduler_init(watcher, original, self, *args, **kwargs)
     if not _STEPPING:
-        _tell(watcher, (SchedulerStep,), watcher.scheduler_built, self)
+        _tell(watcher, (SchedulerStep,), steps.scheduler_built, watcher, self)
 
 
 def _scheduler_step(watcher: Watcher, original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
     try:
         value = _scheduler_init(watcher, original, self, *args, **kwargs)
     except ValueError:
-        _tell(watcher, (SchedulerStep,), watcher.scheduler_step, self, True)
+        _tell(watcher, (SchedulerStep,), steps.scheduler_step, watcher, self, True)
         raise
     if not _STEPPING:  # else called by another scheduler, or by its constructor
-        _tell(watcher, (SchedulerStep,), watcher.scheduler_step, self)
+        _tell(watcher, (SchedulerStep,), steps.scheduler_step, watcher, self)
     return value

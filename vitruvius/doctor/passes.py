@@ -28,6 +28,10 @@ class LastForward:
     is_derived: bool = False  # its input requires a gradient, as the fakes of a GAN do
     target: Tensor | None = None  # the first labels that its output was compared with
 
+    def input_rows(self) -> int:
+        """The rows of its first input, 0 if it has no batch axis."""
+        return len(self.x) if self.x is not None and self.x.dim() else 0
+
 
 @dataclass(frozen=True, slots=True)
 class Compared:

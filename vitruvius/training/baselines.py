@@ -56,7 +56,7 @@ def measure(data: Dataset) -> Baselines | None:
     fits = [(penalty, _linear(x, train.y, len(data.classes), penalty)) for penalty in PENALTIES]
     if not len(validation.y):
         found = (Baseline(name="linear probe", val_accuracy=None, l2=PENALTIES[0]), _neighbours(None))
-        return Baselines(found=found, images=len(train.y), side=side)
+        return Baselines(found=found, images=len(train.y), side=side, most_judged=OTHER_IMAGES)
     scores = [_accuracy(fit, scaled(validation.x), validation.y) for _, fit in fits]
     best = scores.index(max(scores))
     nearest = _accuracy(neighbours, scaled(validation.x), validation.y)
@@ -69,7 +69,7 @@ def measure(data: Dataset) -> Baselines | None:
     if validation.mirrored is not validation.x:
         turned = _accuracy(classify, scaled(validation.mirrored), validation.y)
         mirrored = are_recognised(max(scores[best], nearest), turned, len(validation.y))
-    return Baselines(found=found, images=len(train.y), side=side, mirrored=mirrored)
+    return Baselines(found=found, images=len(train.y), side=side, most_judged=OTHER_IMAGES, mirrored=mirrored)
 
 
 def are_recognised(accuracy: float, mirrored: float, images: int) -> bool:

@@ -35,7 +35,8 @@ def sentence(part: str, known: Baselines, training: Training) -> str:
     assert value is not None
     where = "test" if part == "test" else "validation"
     gain = training.accuracy - value
-    chance = f", which may be chance on {training.judged:,} images" if _is_chance(value, training) else ""
+    judged = min(training.judged, known.most_judged or training.judged)
+    chance = f", which may be chance on {judged:,} images" if _is_chance(value, judged, training) else ""
     if gain > 0:
         return f"better by {gain:.1%} than {known.sentence(part)} on the {where} images{chance}"
     if training.accuracy == value >= ALL_RIGHT:
@@ -63,7 +64,12 @@ def why(baseline: float, training: Training) -> str:
     return f"the network may be too small, or the learning rate wrong; try {other} and another --lr"
 
 
-def _is_chance(baseline: float, training: Training) -> bool:
-    """Whether two accuracies differ by no more than for equally good classifiers in 19 of 20 cases."""
+def _is_chance(baseline: float, judged: int, training: Training) -> bool:
+    """Whether two accuracies differ by no more than for equally good classifiers in 19 of 20 cases.
+
+    The images of the baseline count as others than those of the network: which ones both get right is not
+    known. A paired test would call fewer differences chance.
+    """
     p = (baseline + training.accuracy) / 2
-    return abs(baseline - training.accuracy) <= 1.96 * math.sqrt(2 * p * (1 - p) / training.judged)
+    error = math.sqrt(p * (1 - p) * (1 / judged + 1 / training.judged))
+    return abs(baseline - training.accuracy) <= 1.96 * error

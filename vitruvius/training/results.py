@@ -219,6 +219,8 @@ class Baselines(records.Record):
     """Training images that were used."""
     side: int
     """Side to which the images were averaged."""
+    most_judged: int | None = None
+    """Of more validation or test images so many were classified; None in results of older versions: all."""
     mirrored: bool | None = None
     """Whether the better of them recognises mirrored validation images as well; None: not known."""
 
