@@ -23,5 +23,5 @@ def pictures() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name, drawing in DRAWING.items():
             patch.setattr(figures, name, drawing)
-        patch.setattr(figures, "DPI", 50)  # a ninth of the pixels
+        patch.setattr(figures, "DPI", 75)  # a quarter of the pixels
         yield
