@@ -232,6 +232,6 @@ def test_a_step_between_a_forward_and_its_backward_pass_is_told_from_a_change_in
     path = tmp_path / "sick.py"
     (found,) = findings(source.replace("nn.Linear(8, 3)", net), path)
     assert (found.bug, found.where) == ("inplace_saved_tensor", marked(source, path))
-    step = (path.read_text().splitlines().index("    optimizer.step()")) + 1
+    step = path.read_text().splitlines().index("    optimizer.step()") + 1
     assert found.also == (f"{path}:{step}",)
     assert "run the forward pass again after the step" in found.fix

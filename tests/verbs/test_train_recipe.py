@@ -152,6 +152,7 @@ def test_what_cannot_be_done_is_refused_and_leaves_no_folder(
     assert not list(tmp_path.glob("train/*/config.json"))
 
 
+@pytest.mark.usefixtures("pictures")
 def test_a_rate_is_found_recorded_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert train(tmp_path, *PLAIN, "--lr", "auto", "--name", "a") == 0
     assert "--lr auto: " in capsys.readouterr().err
