@@ -82,6 +82,23 @@ def test_watchers_inside_one_another_both_see_a_call() -> None:
     assert not [name for name in vars(F) if name.startswith("_watched")]
 
 
+def test_a_watcher_between_two_windows_leaves_the_code_of_one_inside_it() -> None:
+    code, outer, inner = F.mse_loss.__code__, Watcher(), Watcher()
+    with installed(outer):
+        with installed(inner):
+            outer.switch(False, False)
+            F.mse_loss(torch.ones(2), torch.zeros(2))
+        outer.switch(False, False)
+        assert F.mse_loss.__code__ is code
+        with installed(inner):
+            outer.switch(True, True)
+            F.mse_loss(torch.ones(2), torch.zeros(2))
+        outer.switch(True, True)
+        F.mse_loss(torch.ones(2), torch.zeros(2))
+    assert [len(watcher.trace.of(Criterion)) for watcher in (outer, inner)] == [2, 2]
+    assert F.mse_loss.__code__ is code
+
+
 def test_the_function_keeps_its_identity_and_its_signature() -> None:
     own, signature = F.cross_entropy, inspect.signature(F.cross_entropy)
     with installed(Watcher()):

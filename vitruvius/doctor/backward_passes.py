@@ -71,9 +71,15 @@ def check_loss(watcher: Watcher, loss: Tensor) -> None:
             _note_non_finite(watcher, user_code.where())
 
 
-def pass_backward(watcher: Watcher) -> None:
-    """Between two windows a backward pass has ended."""
+def passes(watcher: Watcher) -> bool:
+    """Count a backward pass between two windows; whether something is to be done after it."""
     watcher.backwards += 1
+    begins = not watcher.optimisers and watcher.backwards >= watcher.until
+    return begins or watcher.passes > 0 or len(watcher.hazards.calls) > 0
+
+
+def pass_backward(watcher: Watcher) -> None:
+    """Between two windows a backward pass has ended, after which something is to be done."""
     watcher.end_evaluation()
     if watcher.hazards.calls and not watcher.has_non_finite:
         with watcher.looking():

@@ -32,7 +32,7 @@ HAZARDS = (
 COMPARISONS = ("__gt__", "__lt__", "__ge__", "__le__")
 CARRIERS = ("float", "double", "to", "type", "sum", "__mul__", "__rmul__")
 """Methods through which a comparison comes to be a term of a loss, beside means, quotients and sums."""
-ACTIVATIONS = ("relu", "sigmoid", "tanh", "softmax", "log_softmax")
+ACTIVATIONS = ("relu", "sigmoid", "tanh", "log_softmax")
 STEPS = ("round", "sign", "floor", "ceil", "trunc")  # functions whose derivative is zero
 SUMS = ("__add__", "__radd__", "__iadd__", "__sub__", "__rsub__", "add", "sub")
 IN_PLACE = (
@@ -49,6 +49,7 @@ FUNCTIONS = (
     *HAZARDS,
     *ACTIVATIONS,
     *STEPS,
+    "softmax",
     "add",
     "sub",
     "stack",
@@ -75,6 +76,7 @@ def replacements() -> list[tuple[Any, str, Any]]:
     found += [(method, name, _compared) for name in COMPARISONS]
     found += [(method, name, _carried) for name in CARRIERS] + [(torch, "sum", _carried)]
     found += [(owner, name, _activation) for owner in (torch, method) for name in ACTIVATIONS + STEPS]
+    found += [(owner, "softmax", _softmax) for owner in (torch, method)]
     found += [(method, name, _sum) for name in SUMS if name != "__iadd__"]
     found += [(method, name, _in_place) for name in IN_PLACE]
     found += [(owner, name, _filled) for owner in (torch, method) for name in ("masked_fill",)]
@@ -157,15 +159,28 @@ def _is_plain(value: Tensor) -> bool:
 def _activation(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
     value = original(*args, **kwargs)
     if isinstance(value, Tensor) and value.requires_grad:
-        name, frame = original.__name__, sys._getframe(CALLER)
-        if name == "softmax":
-            tell(watcher, (NanSource,), _note_hazard, watcher, name, args, value, frame)
-        if watcher.sampling:
-            tell(watcher, (NanSource,), mark, watcher, name, value, frame)
-            tell(watcher, (InplaceChange,), watcher.hold_result, value)
-            if name.endswith("softmax"):
-                tell(watcher, (SoftmaxTaken,), _note_softmax, watcher, value, frame, *args[1:], **kwargs)
+        _note_activation(watcher, original.__name__, sys._getframe(CALLER), value, *args[1:], **kwargs)
     return value
+
+
+def _softmax(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
+    """The one activation that can make NaN, of a row that is masked whole: it is seen in every step."""
+    value = original(*args, **kwargs)
+    if isinstance(value, Tensor) and value.requires_grad:
+        name, frame = original.__name__, sys._getframe(CALLER)
+        tell(watcher, (NanSource,), _note_hazard, watcher, name, args, value, frame)
+        if watcher.sampling:
+            _note_activation(watcher, name, frame, value, *args[1:], **kwargs)
+    return value
+
+
+def _note_activation(
+    watcher: Watcher, name: str, frame: FrameType, value: Tensor, *args: Any, **kwargs: Any
+) -> None:
+    tell(watcher, (NanSource,), mark, watcher, name, value, frame)
+    tell(watcher, (InplaceChange,), watcher.hold_result, value)
+    if name.endswith("softmax"):
+        tell(watcher, (SoftmaxTaken,), _note_softmax, watcher, value, frame, *args, **kwargs)
 
 
 def _note_softmax(watcher: Watcher, value: Tensor, frame: FrameType, *args: Any, **kwargs: Any) -> None:
@@ -429,5 +444,5 @@ def note_prediction(watcher: Watcher, input: Any, dim: Any = None, *args: Any, *
 
 SEEN = (_in_place, _may_write, _largest)
 """Replacements that do nothing in passes that are not looked at."""
-SAMPLED = (_compared, _carried, _sum, _stacked, _filled, _chosen, _multihead, _reshaped)
+SAMPLED = (_compared, _carried, _activation, _sum, _stacked, _filled, _chosen, _multihead, _reshaped)
 """Replacements that do nothing between two samples."""

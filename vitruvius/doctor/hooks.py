@@ -87,13 +87,13 @@ def installed(watcher: Watcher) -> Iterator[None]:
         for each in swaps:
             each.put()
             stack.callback(each.take)
-        methods = [each for each in swaps if each.owner is torch.Tensor and each.call.needs]
-        switch = Switch(functools.partial(_pass_hooks, watcher), methods)
+        methods = [each for each in swaps if isinstance(each.owner, type) and each.call.needs]
+        losses = [getattr(functional, name) for name in CRITERIA]
+        losses = [stack.enter_context(rewired(loss, _criterion, watcher)) for loss in losses]
+        switch = Switch(functools.partial(_pass_hooks, watcher), methods, losses)
         stack.callback(switch.remove)
         watcher.switch = switch.set
         watcher.switch(watcher.watching, watcher.watching)
-        for name in CRITERIA:
-            stack.enter_context(rewired(getattr(functional, name), _criterion, watcher))
         functions = [(each.original, each.call) for each in swaps if isinstance(each.owner, ModuleType)]
         _exchange_imported(dict(functions))
         stack.callback(_exchange_imported, {call: original for original, call in functions})
@@ -273,8 +273,9 @@ def _scripted(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any
 
 
 def _evaluates(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
-    if args[-1] is not True and not watcher.stack:  # else gradients are switched on again
-        _tell(watcher, (Forward,), watcher.may_evaluate, sys._getframe(CALLER))
+    # Otherwise gradients are switched on again, inside a network, or as often as in a loop of training.
+    if args[-1] is not True and not watcher.stack and watcher.is_seldom(sys._getframe(CALLER)):
+        _tell(watcher, (Forward,), watcher.may_evaluate)
     return original(*args, **kwargs)
 
 
@@ -296,7 +297,7 @@ def _backward(watcher: Watcher, original: Any, tensors: Any, *args: Any, **kwarg
         raise
     if event is not None:
         _tell(watcher, (Gradients, Step, NanSource), backward_passes.after_backward, watcher, event)
-    elif not watched:
+    elif not watched and backward_passes.passes(watcher):
         _tell(watcher, (NanSource,), backward_passes.pass_backward, watcher)
     return value
 
@@ -321,7 +322,7 @@ def _grad(watcher: Watcher, original: Any, outputs: Any, inputs: Any, *args: Any
     value = original(outputs, inputs, *args, **kwargs)
     if event is not None:
         _tell(watcher, (Gradients, Step, NanSource), backward_passes.after_backward, watcher, event)
-    elif trains and not watched:
+    elif trains and not watched and backward_passes.passes(watcher):
         _tell(watcher, (NanSource,), backward_passes.pass_backward, watcher)
     return value
 

@@ -8,6 +8,7 @@ import inspect
 import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -17,11 +18,32 @@ from torch.overrides import has_torch_function
 from vitruvius.doctor.watcher import Watcher
 
 _NUMBERS = itertools.count()
-_REWIRED: list[tuple[FunctionType, CodeType, CodeType]] = []  # the function, its own code, and the new one
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rewired:
+    """A function, its own code, and the code that calls what replaces it."""
+
+    function: FunctionType
+    own: CodeType
+    new: CodeType
+
+    def put(self) -> None:
+        """Exchange its code, unless another watcher has."""
+        if self.function.__code__ is self.own:
+            self.function.__code__ = self.new
+
+    def take(self) -> None:
+        """Give back its own code, unless another watcher has exchanged it since."""
+        if self.function.__code__ is self.new:
+            self.function.__code__ = self.own
+
+
+_REWIRED: list[Rewired] = []
 
 
 @contextmanager
-def rewired(function: FunctionType, replacement: Callable[..., Any], watcher: Watcher) -> Iterator[None]:
+def rewired(function: FunctionType, replacement: Callable[..., Any], watcher: Watcher) -> Iterator[Rewired]:
     """Inside the block every call goes to the replacement, with the watcher, the original and the arguments.
 
     >>> with rewired(inspect.unwrap, lambda watcher, own, *args: "seen", Watcher()):
@@ -45,18 +67,18 @@ def rewired(function: FunctionType, replacement: Callable[..., Any], watcher: Wa
             inside.pop()
 
     name = f"_watched_{next(_NUMBERS)}"
-    change = (function, function.__code__, _calling(name))
+    change = Rewired(function, function.__code__, _calling(name))
     had_signature = function.__dict__.get("__signature__")
     signature = inspect.signature(function)
     function.__globals__[name] = call
-    function.__code__ = change[2]
+    change.put()
     function.__signature__ = signature  # type: ignore[attr-defined]
     _REWIRED.append(change)
     try:
-        yield
+        yield change
     finally:
         _REWIRED.remove(change)
-        function.__code__ = change[1]
+        function.__code__ = change.own
         del function.__globals__[name], function.__signature__  # type: ignore[attr-defined]
         if had_signature is not None:
             function.__signature__ = had_signature  # type: ignore[attr-defined]
@@ -65,13 +87,13 @@ def rewired(function: FunctionType, replacement: Callable[..., Any], watcher: Wa
 @contextmanager
 def as_torchs_own() -> Iterator[None]:
     """Inside the block all functions have their own code again, as a compiler reads it."""
-    changes = list(_REWIRED)
-    for function, code, _ in reversed(changes):
-        function.__code__ = code
+    codes = {change.function: change.function.__code__ for change in _REWIRED}
+    for change in reversed(_REWIRED):
+        change.function.__code__ = change.own
     try:
         yield
     finally:
-        for function, _, code in changes:
+        for function, code in codes.items():
             function.__code__ = code
 
 

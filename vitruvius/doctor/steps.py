@@ -22,6 +22,7 @@ def optimiser_built(watcher: Watcher, optimiser: Optimizer) -> None:
         watcher.optimisers += 1
         if watcher.optimisers <= MOST_TRAININGS:
             watcher.began = watcher.position()
+        watcher.until = 0
         watcher.choose()
         key_of, key = watcher.networks.keys.of, watcher.optimisers
         state = watcher.states[optimiser] = OptimiserState(weakref.ref(optimiser), key, key_of)
@@ -152,7 +153,8 @@ def count_step(watcher: Watcher, optimiser: Optimizer) -> None:
     if state is not None:
         state.steps += not watcher.watching
         watcher.trace.made[state.key] = state.steps
-    watcher.find_out("Step", partial(watcher.choose, optimiser))
+    if watcher.trace.steps >= watcher.until:
+        watcher.find_out("Step", partial(watcher.choose, optimiser))
     if watcher.limit is not None and watcher.trace.steps >= watcher.limit:
         watcher.trace.ended = False
         raise Enough

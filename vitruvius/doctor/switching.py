@@ -1,7 +1,8 @@
 """Hooks that are taken away between two windows of watched steps, where a call of them would cost time only.
 
 A hook on all modules makes every call of a module take a slower way through torch, and a method of Tensor
-that is replaced makes every `x + y` a call of Python.
+that is replaced makes every `x + y` a call of Python. Functions of modules stay replaced: other modules may
+hold them by `from torch import ...`.
 """
 
 from collections.abc import Callable
@@ -9,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from torch.nn.modules import module as modules
+
+from vitruvius.doctor.rewiring import Rewired
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +48,20 @@ class Switch:
 
     register: Callable[[], list[Any]]  # puts hooks on all modules, and returns their handles
     methods: list[Swap]
+    losses: list[Rewired]
     handles: list[Any] = field(default_factory=list)
 
     def set(self, passes: bool, methods: bool) -> None:
         """Put or take the hooks on passes of modules and on methods of tensors.
 
-        Methods that matter in every pass that is looked at, such as `argmax`, go with the passes.
+        Losses, and methods that matter in every pass that is looked at, such as `argmax`, go with the passes.
         """
         if passes and not self.handles:
             self.handles = self.register()
         elif self.handles and not passes:
             self.remove()
+        for loss in self.losses:
+            (loss.put if passes else loss.take)()
         for each in self.methods:
             current = vars(each.owner).get(each.name)
             wanted = methods or (passes and each.call.needs == "seeing")

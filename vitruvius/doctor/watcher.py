@@ -93,6 +93,7 @@ class Watcher:
         self.seeing = True  # this pass is looked at: the step is watched, or it is part of an evaluation
         self.sampling = True  # costly facts are computed now; set by `sample`
         self.began = 0  # the step at which the last training began
+        self.until = 0  # no step before this one is watched
         self.switch: Callable[[bool, bool], None] = lambda passes, methods: None
         """Puts or takes the hooks on passes of modules and on methods of tensors; set where they are made."""
         self.evaluated: dict[tuple[str, int], int] = {}
@@ -134,9 +135,14 @@ class Watcher:
 
     def choose(self, optimiser: Optimizer | None = None) -> None:
         """Decide whether the coming step is watched, after one of an optimiser or a backward pass by hand."""
-        watching = windows.is_watched(self.position(), self.began, self.loaders.is_first_epoch())
-        if not watching and not self.watching:
+        step = self.position()
+        if step < self.until:
             return
+        watching = windows.is_watched(step, self.began, self.loaders.is_first_epoch())
+        if not watching:
+            self.until = windows.next_window(step)
+            if not self.watching:
+                return
         if watching and not self.watching and not self.stack:
             self.passes = 0
             self.watching = self.seeing = True
@@ -152,15 +158,19 @@ class Watcher:
             self.trace.gap = self.trace.gap or len(self.trace.events)
         self.sample()
 
-    def may_evaluate(self, frame: FrameType | None) -> None:
-        """Gradients are switched off: between two windows look at the coming passes, if it happens seldom."""
+    def is_seldom(self, frame: FrameType | None) -> bool:
+        """Gradients are switched off by a line: whether it happens seldom, as before an evaluation."""
         while frame is not None and frame.f_code.co_filename.startswith(LIBRARIES):
             frame = frame.f_back
         if frame is None:
-            return
+            return False
         line, step = (frame.f_code.co_filename, frame.f_lineno), self.position()
         last, self.evaluated[line] = self.evaluated.get(line, -SELDOM), step
-        if step - last >= SELDOM and not self.passes and not self.watching:
+        return step - last >= SELDOM
+
+    def may_evaluate(self) -> None:
+        """Look at the coming passes, also between two windows."""
+        if not self.passes and not self.watching:
             self.passes = 1
             self.switch(True, False)
 

@@ -18,6 +18,16 @@ def is_watched(step: int, began: int, in_first_epoch: bool) -> bool:
     return (step + 1) % _period(step) < WINDOW
 
 
+def next_window(step: int) -> int:
+    """The first step of the window that follows a step between two of them.
+
+    >>> next_window(204), next_window(1804), next_window(2004)
+    (399, 1999, 2999)
+    """
+    period = _period(step)
+    return (step // period + 1) * period - 1
+
+
 def is_sampled(step: int) -> bool:
     """Whether costly facts of a watched step are computed: of the first ones, then of one in each window.
 
