@@ -311,3 +311,24 @@ for step in range(40):
     for rate, severity in (("1e-3", "info"), ("1e-9", "warning")):
         found = findings(source.replace("RATE", rate), tmp_path / f"{severity}.py")
         assert [f.severity for f in found if f.bug == "unscaled_input"] == [severity]
+
+
+def test_a_sum_does_no_harm_where_every_step_has_all_rows_and_converges(tmp_path: Path) -> None:
+    source = """
+net, x = nn.Linear(8, 1), torch.randn(32, 8)
+optimizer = torch.optim.SGD(net.parameters(), lr=RATE)
+for step in range(40):
+    ROWS
+    optimizer.zero_grad()
+    F.mse_loss(net(x), x.sum(1, keepdim=True), reduction="sum").backward()
+    optimizer.step()
+"""
+    cases = {
+        ("1e-3", "pass"): "info",
+        ("1e-6", "pass"): "warning",
+        ("1e-3", "x = torch.randn(32, 8)"): "warning",
+    }
+    for number, ((rate, rows), severity) in enumerate(cases.items()):
+        program = source.replace("RATE", rate).replace("ROWS", rows)
+        found = findings(program, tmp_path / f"{number}.py")
+        assert [f.severity for f in found if f.bug == "summed_loss"] == [severity], (rate, rows)

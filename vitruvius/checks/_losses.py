@@ -7,6 +7,7 @@ from statistics import median
 from vitruvius.checks import Backward, Criterion, Trace
 
 SMALLEST = 16.0  # a smaller factor may weigh a term
+FALLEN, FEWEST = 0.5, 20  # a loss that has halved after so many backward passes has fallen
 
 
 def all_losses(trace: Trace) -> list[float]:
@@ -23,6 +24,13 @@ def losses(trace: Trace) -> tuple[list[float], list[float]]:
     values = all_losses(trace)
     share = max(1, len(values) // 10)
     return values[:share], values[-share:]
+
+
+def has_fallen(trace: Trace) -> bool:
+    """Whether the loss has halved, so that what looks odd has done no harm."""
+    first, last = losses(trace)
+    passes = len(trace.of(Backward))  # not steps: updates may be written by hand
+    return len(first) > 0 and passes >= FEWEST and median(last) < FALLEN * median(first)
 
 
 def loss_scale(trace: Trace) -> float:

@@ -1,6 +1,7 @@
 """The loss is the sum over the batch, not its mean: the learning rate grows with the batch."""
 
 from vitruvius.checks import Criterion, Finding, Findings, OptimiserBuilt, Step, Trace, lines, training
+from vitruvius.checks._losses import has_fallen
 from vitruvius.checks._places import criterion_line, divides_rate, loss_line
 
 SICK = training(
@@ -33,6 +34,8 @@ def summed_loss(trace: Trace) -> Findings:
             implied = f"; the rate {rate:g} acts like {rate * rows:g} on the mean" if rate else ""
             built = [made.where for made in trace.of(OptimiserBuilt)]
             meant = any(divides_rate(where, rows) for where in built)  # so that it suits the sum
+            # All rows in every step: the sum is a mean with another rate, which suits if the loss falls.
+            suits = len(forwards) == 1 and has_fallen(trace)
             yield Finding(
                 where=criterion_line(criteria[0].where, "reduction") if criteria else loss_line(event.where),
                 also=(event.where, *lines(criteria)),
@@ -40,7 +43,7 @@ def summed_loss(trace: Trace) -> Findings:
                 why="its gradient grows with the batch: another batch size, or a smaller last batch, changes "
                 "the step",
                 fix="take the mean (reduction='mean'), or divide by the number of rows",
-                severity="info" if adapts or meant else "warning",
+                severity="info" if adapts or meant or suits else "warning",
                 explains=("rate_too_high", "exploding", "initial_loss", "non_finite"),
             )
             return

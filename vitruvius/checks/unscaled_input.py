@@ -1,9 +1,7 @@
 """Inputs are not scaled: the first layer gets numbers far from mean 0 and deviation 1."""
 
-from statistics import median
-
 from vitruvius.checks import Backward, Finding, Findings, Trace, lines, named, training
-from vitruvius.checks._losses import losses
+from vitruvius.checks._losses import has_fallen
 
 SICK = training(
     "x = torch.randint(0, 256, (16, 3)).float()",
@@ -13,16 +11,12 @@ SICK = training(
 )
 HEALTHY = SICK.replace("net(x)", "net(x / 255)")
 MEAN, DEVIATION, MAGNITUDE = 2.0, 5.0, 10.0
-FALLEN, FEWEST = 0.5, 20  # a loss that has halved after some steps: the inputs do no harm
 CONSEQUENCES = ("rate_too_high", "exploding", "dead_relu", "initial_loss", "saturated", "non_finite")
 
 
 def unscaled_input(trace: Trace) -> Findings:
     """Mean and deviation of what the first layer is given; only a note while the loss falls all the same."""
     seen = [(event, event.first_input) for event in trace.forwards() if event.first_input is not None]
-    first, last = losses(trace)
-    passes = len(trace.of(Backward))  # not steps: updates may be written by hand
-    falls = len(first) and passes >= FEWEST and median(last) < FALLEN * median(first)
     for event, (mean, deviation, largest) in seen[:3]:
         if (abs(mean) > MEAN or deviation > DEVIATION) and largest > MAGNITUDE:
             yield Finding(
@@ -35,7 +29,7 @@ def unscaled_input(trace: Trace) -> Findings:
                 "weights",
                 fix="subtract the mean and divide by the deviation of the training data (bytes: divide by "
                 "255)",
-                severity="info" if falls else "warning",
+                severity="info" if has_fallen(trace) else "warning",
                 explains=CONSEQUENCES,
             )
             return
