@@ -22,7 +22,8 @@ import torch
 from torch import Tensor, distributed
 
 from vitruvius.core.errors import UserError, WorkFailed
-from vitruvius.training import liveness, shared_gradients
+from vitruvius.training import liveness, number_sums, shared_gradients
+from vitruvius.training.number_sums import NumberSums
 from vitruvius.training.shared_gradients import SharedGradients
 
 T = TypeVar("T")
@@ -30,7 +31,16 @@ LOCAL = "127.0.0.1"
 ALONE = "--workers 1 trains in one process"
 OWN_GROUP = "VITRUVIUS_GROUP"
 """The environment variable that tells a process of `start` its port, rank, number of processes and folder."""
-_shared: list[SharedGradients] = []  # of the group that this process is in, if it is one of `start`
+
+
+class Shared(NamedTuple):
+    """What the processes of `start` share: memory for gradients, and sockets for a few numbers, if any."""
+
+    gradients: SharedGradients
+    sums: NumberSums | None
+
+
+_shared: list[Shared] = []  # of the group that this process is in, if it is one of `start`
 
 
 @contextmanager
@@ -89,12 +99,13 @@ def start(processes: int, command: Sequence[str]) -> Iterator[None]:
 
 @contextmanager
 def _sharing(folder: str, rank: int, processes: int) -> Iterator[None]:
-    """Let `reduce_gradients` use memory that the processes of this group share."""
-    _shared.append(SharedGradients(Path(folder), rank, processes))
-    try:
-        yield
-    finally:
-        _shared.clear()
+    """Let `reduce_gradients` use what the processes of this group share."""
+    with number_sums.connected(Path(folder), rank, processes, all_reduce_sum) as sums:
+        _shared.append(Shared(SharedGradients(Path(folder), rank, processes), sums))
+        try:
+            yield
+        finally:
+            _shared.clear()
 
 
 @contextmanager
@@ -217,10 +228,10 @@ def reduce_gradients(parameters: Sequence[Tensor], numbers: Tensor) -> Tensor:
     gradients = [parameter.grad for parameter in trained if parameter.grad is not None]
     lengths, first = [gradient.numel() for gradient in gradients], gradients[0]
     shared = _shared[0] if _shared and first.device.type == "cpu" else None
-    if shared is not None and shared.prepare(first, sum(lengths), all_reduce_sum):
-        shared.write(gradients)
-        summed = all_reduce_sum(numbers)
-        flat = shared.total()
+    if shared is not None and shared.gradients.prepare(first, sum(lengths), all_reduce_sum):
+        shared.gradients.write(gradients)
+        summed = all_reduce_sum(numbers) if shared.sums is None else _collective(shared.sums.total, numbers)
+        flat = shared.gradients.total()
     else:
         flat = torch.cat([*(gradient.flatten() for gradient in gradients), numbers.to(first.dtype)])
         all_reduce_sum(flat)
@@ -233,7 +244,7 @@ def reduce_gradients(parameters: Sequence[Tensor], numbers: Tensor) -> Tensor:
 def all_reduce_sum(values: Tensor) -> Tensor:
     """Sum a tensor over all processes, in place."""
     if world_size() > 1:
-        _collective(lambda: distributed.all_reduce(values))
+        _collective(distributed.all_reduce, values)
     return values
 
 
@@ -242,7 +253,7 @@ def all_gather(value: Tensor) -> list[Tensor]:
     if world_size() == 1:
         return [value]
     found = [torch.empty_like(value) for _ in range(world_size())]
-    _collective(lambda: distributed.all_gather(found, value))
+    _collective(distributed.all_gather, found, value)
     return found
 
 
@@ -252,16 +263,16 @@ def broadcast_string(text: str) -> str:
         return text
     content = torch.tensor(list(text.encode()), dtype=torch.uint8)
     length = torch.tensor([len(content)])
-    _collective(lambda: distributed.broadcast(length, 0))
+    _collective(distributed.broadcast, length, 0)
     if rank() > 0:
         content = torch.empty(int(length), dtype=torch.uint8)
-    _collective(lambda: distributed.broadcast(content, 0))
+    _collective(distributed.broadcast, content, 0)
     return bytes(content.tolist()).decode()
 
 
-def _collective(work: Callable[[], T]) -> T:
+def _collective(work: Callable[..., T], *args: Any) -> T:
     """Communicate with the other processes; if one is gone, say so."""
     try:
-        return work()
-    except RuntimeError as error:
+        return work(*args)
+    except (RuntimeError, ConnectionError) as error:
         raise liveness.ProcessLost(liveness.message(liveness.lost(), world_size())) from error

@@ -93,7 +93,7 @@ def _accepted(processes: int, host: str, broadcast: Callable[[str], str]) -> lis
                 missing = ", ".join(str(rank) for rank in range(1, processes) if rank not in found)
                 raise WorkFailed(f"process {missing} of this training does not answer") from None
             peer.settimeout(JOINING)
-            greeting = _received(peer, TOKEN_BYTES + RANK_BYTES)
+            greeting = received(peer, TOKEN_BYTES + RANK_BYTES)
             if greeting[:TOKEN_BYTES] == token:  # another program may have found the port
                 found[int.from_bytes(greeting[TOKEN_BYTES:])] = _kept_alive(peer)
             else:
@@ -140,7 +140,7 @@ def _watch_all(peers: list[socket.socket], processes: int, left: threading.Event
         while selector.get_map():
             for key, _ in selector.select():
                 selector.unregister(key.fileobj)
-                if _received(peers[key.data - 1], RANK_BYTES) == LEAVING or left.is_set():
+                if received(peers[key.data - 1], RANK_BYTES) == LEAVING or left.is_set():
                     continue
                 for peer in peers:
                     with suppress(OSError):
@@ -151,12 +151,12 @@ def _watch_all(peers: list[socket.socket], processes: int, left: threading.Event
 
 def _watch_first(peers: list[socket.socket], processes: int, left: threading.Event) -> None:
     """On the other ranks: wait for rank 0 to name a lost process, or to be lost itself."""
-    said = _received(peers[0], RANK_BYTES)
+    said = received(peers[0], RANK_BYTES)
     if said != LEAVING and not left.is_set():
         _leave(int.from_bytes(said), processes, left)  # nothing was said: rank 0
 
 
-def _received(peer: socket.socket, count: int) -> bytes:
+def received(peer: socket.socket, count: int) -> bytes:
     """Return so many bytes, fewer if the connection ends."""
     found = b""
     with suppress(OSError):
