@@ -7,12 +7,14 @@ Shapes: B batch, N tokens, D width, I inner width, H heads, E head width.
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import torch
 from torch import Tensor, nn
+from torch.compiler import is_dynamo_compiling
 from torch.nn import functional
 
 from vitruvius import kernels
 from vitruvius.arch import cost
-from vitruvius.kernels import Mask
+from vitruvius.kernels import Mask, _batch_last
 
 
 class ScaledDotProductAttention(nn.Module):
@@ -64,6 +66,8 @@ class MultiHeadAttention(nn.Module):
         """The heads' outputs of all tokens, or of the `first`, concatenated and mapped back to the width."""
         if mask is None and self._folds(x_BND):
             return self._folded(x_BND, first)
+        if mask is None and self._puts_images_last(x_BND):
+            return self._batch_last(x_BND, first)
         q_BHNE, k_BHNE, v_BHNE = self.project(x_BND) if first is None else self._project_first(x_BND, first)
         heads_BHNE = self.attend(q_BHNE, k_BHNE, v_BHNE, mask)
         return self.out(heads_BHNE.transpose(1, 2).flatten(2))
@@ -79,6 +83,35 @@ class MultiHeadAttention(nn.Module):
         if not self.may_fold or not cost.folds(self.kernel, x_BND.shape[1], x_BND.shape[2], self.head_dim):
             return False
         return _is_plain(self.qkv) and _is_plain(self.out)
+
+    def _puts_images_last(self, x_BND: Tensor) -> bool:
+        """Whether this call is compiled for a CPU, with heads so narrow that loops beat matrix products."""
+        if not (is_dynamo_compiling() and self.may_fold and self.kernel == "softmax"):
+            return False
+        exact = x_BND.dtype in (torch.float32, torch.float64) and not torch.is_autocast_enabled("cpu")
+        if x_BND.device.type != "cpu" or not exact:
+            return False
+        suits = _batch_last.suits(self.head_dim, x_BND.shape[1], x_BND.shape[0])
+        return suits and _is_plain(self.qkv) and _is_plain(self.out)
+
+    def _batch_last(self, x_BND: Tensor, first: int | None) -> Tensor:
+        """Attention with the images on the last axis: M = N x B columns, token after token."""
+        B, N, D = x_BND.shape
+        inner, asking = self.heads * self.head_dim, N if first is None else first
+        x_DM = x_BND.transpose(0, 1).reshape(N * B, D).mT
+
+        def mapped(rows: slice, tokens: int) -> Tensor:
+            y_IM = self.qkv.weight[rows] @ x_DM[:, : tokens * B]
+            y_IM = y_IM if self.qkv.bias is None else y_IM + self.qkv.bias[rows, None]
+            return y_IM.view(-1, self.heads, self.head_dim, tokens, B)
+
+        if first is None:
+            q_HENB, k_HENB, v_HENB = mapped(slice(None), N).unbind(0)
+        else:
+            (q_HENB,), (k_HENB, v_HENB) = mapped(slice(inner), first), mapped(slice(inner, None), N)
+        heads_HENB = _batch_last.attend(q_HENB, k_HENB, v_HENB, self.head_dim**-0.5)
+        out_MD = self.out(heads_HENB.reshape(inner, asking * B).mT)
+        return out_MD.view(asking, B, D).transpose(0, 1)
 
     def _project_first(self, x_BND: Tensor, first: int) -> tuple[Tensor, Tensor, Tensor]:
         """Queries of the first tokens, keys and values of all."""
