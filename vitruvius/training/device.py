@@ -26,13 +26,15 @@ COMPILE_PAYS_WITHIN = 300.0
 
 The same measurements: compiling takes 15 to 17 s and saves a fifth of each step, so that it is repaid after
 85 s on a machine that is idle, and after several times that on one that is not. """
-IMAGES_PER_WORKER = 8
-"""Images below which a share of a batch keeps no process busy."""
-SMALL_STEP = 2e8
+IMAGES_PER_WORKER, MOST_WORKERS = 8, 4
+"""Images below which a share of a batch keeps no process busy; processes of which each adds up the gradients of
+all: of more, the machine would read W times W copies of them in every step."""
+SMALL_STEP = 3e9
 """Multiply-adds of the forward pass of a step above which threads inside the operations do as well.
 
-Measured by benchmarks/train_step.py, batch 32, two cores, compiled: `mnist-slim` (1.2e8) takes 15.4 ms with
-two processes and 17.9 with two threads, `mnist` (3.5e8) 29.6 and 25.9.
+A step with two processes and with two threads, compiled, on two cores of an AMD EPYC: `mnist` with 32 images
+(3.5e8) 23 and 26 ms, `mnist-slim` with 256 (9e8) 54 and 99, `mnist` with 256 (2.6e9) 164 and 173, `cifar`
+with 32 (6.9e9) 244 and 237.
 """
 WORKERS_PAY_AFTER = 1e12
 """Multiply-adds of forward passes that repay starting processes: each imports torch and reads the data."""
@@ -108,8 +110,8 @@ def choose_workers(choice: int, arch: Arch, batch: int, work: int, where: torch.
     r"""Return how many processes share each batch of `batch` images; `choice` 0 leaves that to the sizes.
 
     Threads inside the operations of a small network mostly wait for one another; processes, each with a share
-    of the batch, meet once per step to sum their gradients. With $T$ threads to use, $W = \min(T,
-    \lfloor B/8 \rfloor)$ processes are started if $W \ge 2$, a step of $B$ images takes at most 2e8
+    of the batch, meet once per step to sum their gradients. With $T$ threads to use, $W = \min(4, T,
+    \lfloor B/8 \rfloor)$ processes are started if $W \ge 2$, a step of $B$ images takes at most 3e9
     multiply-adds forward, and the whole run (`work`) at least 1e12, so that the start is repaid.
     """
     if where.type != "cpu":
@@ -119,7 +121,7 @@ def choose_workers(choice: int, arch: Arch, batch: int, work: int, where: torch.
             )
         return 1
     found = cost.cost(arch)
-    workers = min(threads, batch // IMAGES_PER_WORKER)
+    workers = min(MOST_WORKERS, threads, batch // IMAGES_PER_WORKER)
     is_small = batch * found.macs + found.pass_macs <= SMALL_STEP
     is_long = work >= WORKERS_PAY_AFTER
     return choice or (workers if workers >= 2 and is_small and is_long else 1)
