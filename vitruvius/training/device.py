@@ -27,8 +27,8 @@ COMPILE_PAYS_WITHIN = 300.0
 The same measurements: compiling takes 15 to 17 s and saves a fifth of each step, so that it is repaid after
 85 s on a machine that is idle, and after several times that on one that is not. """
 IMAGES_PER_WORKER, MOST_WORKERS = 8, 4
-"""Images below which a share of a batch keeps no process busy; processes of which each adds up the gradients of
-all: of more, the machine would read W times W copies of them in every step."""
+"""Images below which a share of a batch keeps no process busy. Each process adds up the gradients of all: of
+more than so many the machine would read too many copies of them in every step."""
 SMALL_STEP = 3e9
 """Multiply-adds of the forward pass of a step above which threads inside the operations do as well.
 
