@@ -94,12 +94,11 @@ def test_a_device_that_promises_no_bits_says_so(monkeypatch: pytest.MonkeyPatch)
         ("mnist-slim", 32, 1e13, 2, 2),
         ("mnist-slim", 32, 1e13, 1, 1),
         ("mnist-slim", 24, 1e13, 64, 3),  # 8 images each
-        ("mnist-slim", 256, 1e13, 64, 4),
+        ("mnist-slim", 48, 1e13, 64, 4),
+        ("mnist-slim", 256, 1e13, 64, 1),
         ("mnist-slim", 15, 1e13, 64, 1),
         ("mnist-slim", 32, 1e11, 2, 1),
-        ("mnist", 32, 1e13, 2, 2),
-        ("mnist", 256, 1e13, 2, 2),
-        ("cifar", 32, 1e15, 2, 1),
+        ("mnist", 32, 1e13, 2, 1),
         ("vit_tiny_patch16_224", 32, 1e18, 2, 1),
     ],
 )

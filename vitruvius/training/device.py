@@ -29,12 +29,12 @@ The same measurements: compiling takes 15 to 17 s and saves a fifth of each step
 IMAGES_PER_WORKER, MOST_WORKERS = 8, 4
 """Images below which a share of a batch keeps no process busy. Each process adds up the gradients of all: of
 more than so many the machine would read too many copies of them in every step."""
-SMALL_STEP = 3e9
+SMALL_STEP = 2e8
 """Multiply-adds of the forward pass of a step above which threads inside the operations do as well.
 
-A step with two processes and with two threads, compiled, on two cores of an AMD EPYC: `mnist` with 32 images
-(3.5e8) 23 and 26 ms, `mnist-slim` with 256 (9e8) 54 and 99, `mnist` with 256 (2.6e9) 164 and 173, `cifar`
-with 32 (6.9e9) 244 and 237.
+Measured by benchmarks/train_step.py, compiled, on two cores of an AMD EPYC: `mnist-slim` with 32 images
+(1.2e8) takes 10.9 ms with two processes and 12.6 with two threads, with 256 (9e8) 71 and 64; `mnist` with 32
+(3.5e8) 24.4 and 22.7, with 256 (2.6e9) 153 and 140.
 """
 WORKERS_PAY_AFTER = 1e12
 """Multiply-adds of forward passes that repay starting processes: each imports torch and reads the data."""
@@ -111,7 +111,7 @@ def choose_workers(choice: int, arch: Arch, batch: int, work: int, where: torch.
 
     Threads inside the operations of a small network mostly wait for one another; processes, each with a share
     of the batch, meet once per step to sum their gradients. With $T$ threads to use, $W = \min(4, T,
-    \lfloor B/8 \rfloor)$ processes are started if $W \ge 2$, a step of $B$ images takes at most 3e9
+    \lfloor B/8 \rfloor)$ processes are started if $W \ge 2$, a step of $B$ images takes at most 2e8
     multiply-adds forward, and the whole run (`work`) at least 1e12, so that the start is repaid.
     """
     if where.type != "cpu":
