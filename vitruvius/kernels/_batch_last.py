@@ -13,8 +13,8 @@ HEAD_DIM, KEYS, IMAGES = 8, 32, 8
 """Widest heads, most keys and fewest images for which it is faster than matrix products.
 
 Forward and backward pass of `mnist-slim`, compiled, one thread of an AMD EPYC, with matrix products and with
-the images last: 9.2 and 7.9 ms for 16 images, 5.5 and 4.7 for 8, 29.3 and 25.3 for 64; with 26 tokens 16.4 and
-11.1, with 50 tokens 27.0 and 28.4; with heads of 16 dimensions 6.8 and 6.9 (17 November 2026).
+the images last: 9.2 and 7.9 ms for 16 images, 5.5 and 4.7 for 8, 29.3 and 25.3 for 64; with 26 tokens 16.4
+and 11.1, with 50 tokens 27.0 and 28.4; with heads of 16 dimensions 6.8 and 6.9 (17 November 2026).
 """
 
 
