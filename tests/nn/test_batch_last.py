@@ -6,8 +6,7 @@ from torch import Tensor
 
 from tests.nn.test_folding import EXACT, differences, with_biases
 from vitruvius.arch.arch import Arch
-from vitruvius.kernels import _batch_last
-from vitruvius.nn import attention
+from vitruvius.nn import attention, batch_last
 from vitruvius.nn.vit import build
 
 ARCHS = {
@@ -27,8 +26,8 @@ def compiling(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
         seen.append(tuple(q.shape))
         return own(q, k, v, beta)
 
-    own = _batch_last.attend
-    monkeypatch.setattr(_batch_last, "attend", attend)
+    own = batch_last.attend
+    monkeypatch.setattr(batch_last, "attend", attend)
     monkeypatch.setattr(attention, "is_dynamo_compiling", lambda: True)
     return seen
 
@@ -55,7 +54,7 @@ def test_the_last_layer_asks_for_the_class_token_only(compiling: list[tuple[int,
 
 def test_scores_may_be_large_as_in_softmax() -> None:
     q, k, v = (torch.full((1, 2, 3, 8), number, dtype=torch.float64) for number in (1e3, 1e3, 2.0))
-    assert torch.equal(_batch_last.attend(q, k, v, 1.0), v)
+    assert torch.equal(batch_last.attend(q, k, v, 1.0), v)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,8 @@ from torch.nn import functional
 
 from vitruvius import kernels
 from vitruvius.arch import cost
-from vitruvius.kernels import Mask, _batch_last
+from vitruvius.kernels import Mask
+from vitruvius.nn import batch_last
 
 
 class ScaledDotProductAttention(nn.Module):
@@ -91,7 +92,7 @@ class MultiHeadAttention(nn.Module):
         exact = x_BND.dtype in (torch.float32, torch.float64) and not torch.is_autocast_enabled("cpu")
         if x_BND.device.type != "cpu" or not exact:
             return False
-        suits = _batch_last.suits(self.head_dim, x_BND.shape[1], x_BND.shape[0])
+        suits = batch_last.suits(self.head_dim, x_BND.shape[1], x_BND.shape[0])
         return suits and _is_plain(self.qkv) and _is_plain(self.out)
 
     def _batch_last(self, x_BND: Tensor, first: int | None) -> Tensor:
@@ -109,7 +110,7 @@ class MultiHeadAttention(nn.Module):
             q_HENB, k_HENB, v_HENB = mapped(slice(None), N).unbind(0)
         else:
             (q_HENB,), (k_HENB, v_HENB) = mapped(slice(inner), first), mapped(slice(inner, None), N)
-        heads_HENB = _batch_last.attend(q_HENB, k_HENB, v_HENB, self.head_dim**-0.5)
+        heads_HENB = batch_last.attend(q_HENB, k_HENB, v_HENB, self.head_dim**-0.5)
         out_MD = self.out(heads_HENB.reshape(inner, asking * B).mT)
         return out_MD.view(asking, B, D).transpose(0, 1)
 
