@@ -3,7 +3,6 @@
 import functools
 import math
 import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from types import FrameType, ModuleType
@@ -51,6 +50,7 @@ from vitruvius.doctor import (
     criteria,
     failures,
     forward_passes,
+    hook_warnings,
     loader_hooks,
     steps,
     user_code,
@@ -77,7 +77,7 @@ DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout")
 def installed(watcher: Watcher) -> Iterator[None]:
     """Report what torch does inside the block to the watcher; afterwards torch is as it was."""
     with ExitStack() as stack:
-        stack.enter_context(_no_advice_about_hooks())
+        stack.enter_context(hook_warnings.as_without_hooks(watcher))
         for handle in _step_hooks(watcher):
             stack.callback(handle.remove)
         swaps = [
@@ -100,19 +100,6 @@ def installed(watcher: Watcher) -> Iterator[None]:
         _ACTIVE.append(watcher)
         stack.callback(_ACTIVE.remove, watcher)
         yield
-
-
-@contextmanager
-def _no_advice_about_hooks() -> Iterator[None]:
-    """Inside the block torch does not warn who calls a compiled network that hooks exist: they are ours."""
-    warnings.filterwarnings("ignore", "Using `torch.compile", UserWarning)
-    filters: Any = warnings.filters
-    ours = filters[0]
-    try:
-        yield
-    finally:
-        if ours in filters:
-            filters.remove(ours)
 
 
 _ACTIVE: list[Watcher] = []
