@@ -234,9 +234,12 @@ def test_a_fault_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
         main([])
 
 
-def test_an_error_that_cannot_be_said_still_has_its_exit_code() -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_an_error_that_cannot_be_said_still_has_its_exit_code(unbuffered: str) -> None:
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    command = [sys.executable, "-m", "vitruvius", "lst"]
     with open("/dev/full", "w") as full:
-        done = subprocess.run([sys.executable, "-m", "vitruvius", "lst"], stderr=full, stdout=full)
+        done = subprocess.run(command, stderr=full, stdout=full, env=environment)
     assert done.returncode == 2
 
 

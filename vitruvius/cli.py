@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from vitruvius.core import plugins
 from vitruvius.core.errors import UserError, VitruviusError, reason, unknown
@@ -48,9 +48,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _fail(sentence: str, code: int) -> int:
     """Print one sentence on stderr and return the exit code; stderr itself may be on a full disk."""
-    with suppress(OSError, ValueError):
+    try:
         print(f"vitruvius: {visible(sentence)}", file=sys.stderr, flush=True)
+    except (OSError, ValueError):
+        _discard(sys.stderr)
     return code
+
+
+def _discard(stream: TextIO) -> None:
+    """Let the rest of a stream go nowhere: Python would write it at exit, and fail with another exit code."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _unusable(error: OSError) -> tuple[str, int]:
@@ -69,9 +77,7 @@ def _unwritable(error: UnicodeError) -> str:
 
 def _lost_output(error: OSError) -> int:
     """Return the exit code where stdout cannot be written: 0 if its reader (head, less) has left."""
-    with suppress(OSError, ValueError):
-        # Otherwise Python would write the rest of stdout at exit, and complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _discard(sys.stdout)
     if error.errno == errno.EPIPE:
         return 0
     return _fail(f"the output cannot be written: {error.strerror or error}", 1)
