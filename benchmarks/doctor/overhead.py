@@ -9,9 +9,9 @@ which `whole` compares the sums, and `watched_over_alone` is the median of the p
 Trainer of transformers makes 600 steps at once, the first ones included.
 
 Fails if the weights differ from those without watching, if that median is above 1.05 (reference) or 1.10 (any
-other loop), if 40 networks one after the other need more than 1.3 times the
-memory, or if the check of the untrained network takes more than 3 s. What is timed is in `loops.py`, the
-memory in `memory.py`; the Trainer of transformers is timed where it is installed.
+other loop), if 40 networks one after the other need more than 1.3 times the memory, or if the
+check of the untrained network takes more than 3 s. What is timed is in `loops.py`, the memory in `memory.py`;
+the Trainer of transformers is timed where it is installed.
 """
 
 import argparse

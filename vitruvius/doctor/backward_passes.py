@@ -71,7 +71,7 @@ def check_loss(watcher: Watcher, loss: Tensor) -> None:
             _note_non_finite(watcher, user_code.where())
 
 
-def passes(watcher: Watcher) -> bool:
+def count_unwatched(watcher: Watcher) -> bool:
     """Count a backward pass between two windows; whether something is to be done after it."""
     watcher.backwards += 1
     begins = not watcher.optimisers and watcher.backwards >= watcher.until

@@ -260,7 +260,7 @@ def _scripted(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any
 
 
 def _evaluates(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
-    # Otherwise gradients are switched on again, inside a network, or as often as in a loop of training.
+    # Not where gradients are switched on again, inside a network, or in every step, as updates by hand do.
     if args[-1] is not True and not watcher.stack and watcher.is_seldom(sys._getframe(CALLER)):
         _tell(watcher, (Forward,), watcher.may_evaluate)
     return original(*args, **kwargs)
@@ -284,7 +284,7 @@ def _backward(watcher: Watcher, original: Any, tensors: Any, *args: Any, **kwarg
         raise
     if event is not None:
         _tell(watcher, (Gradients, Step, NanSource), backward_passes.after_backward, watcher, event)
-    elif not watched and backward_passes.passes(watcher):
+    elif not watched and backward_passes.count_unwatched(watcher):
         _tell(watcher, (NanSource,), backward_passes.pass_backward, watcher)
     return value
 
@@ -309,7 +309,7 @@ def _grad(watcher: Watcher, original: Any, outputs: Any, inputs: Any, *args: Any
     value = original(outputs, inputs, *args, **kwargs)
     if event is not None:
         _tell(watcher, (Gradients, Step, NanSource), backward_passes.after_backward, watcher, event)
-    elif trains and not watched and backward_passes.passes(watcher):
+    elif trains and not watched and backward_passes.count_unwatched(watcher):
         _tell(watcher, (NanSource,), backward_passes.pass_backward, watcher)
     return value
 

@@ -4,7 +4,8 @@ Rank 0 receives the numbers of the others, adds them up in the order of ranks an
 the sums knows that all the others have sent theirs: it is a barrier too. If a process dies, the system closes
 its connections, which ends the waiting of the others.
 
-For four numbers of two processes gloo takes 1.3 ms, more than a tenth of a step of a small network.
+For four numbers of two processes gloo takes 1.3 ms (two cores of an AMD EPYC, 17 November 2026), more than a
+tenth of a step of a small network.
 """
 
 import socket
@@ -16,9 +17,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from vitruvius.training.liveness import received
-
-RANK_BYTES = 4
+from vitruvius.training.liveness import RANK_BYTES, received
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +29,8 @@ class NumberSums:
 
     def total(self, numbers: Tensor) -> Tensor:
         """Return the sums over all processes, which must all call this with as many numbers of one type."""
-        own = numbers.numpy().tobytes()
         if self.rank > 0:
-            self.peers[0].sendall(own)
+            self.peers[0].sendall(numbers.numpy().tobytes())
             return self._read(self.peers[0], numbers)
         summed = numbers.clone()
         for peer in self.peers:
