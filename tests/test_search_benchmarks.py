@@ -1,5 +1,6 @@
 """What the benchmarks of search compare, and what they conclude from it."""
 
+import argparse
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from scipy import stats
 from benchmarks.search import real, tables
 from vitruvius.arch import cost
 from vitruvius.arch import tables as networks
+from vitruvius.core import files
+from vitruvius.core.errors import UserError
 from vitruvius.searching.settings import Config
 
 
@@ -35,7 +38,10 @@ def test_the_preset_gets_the_patch_that_divides_the_image_and_is_nearest_to_its_
 def test_intervals_of_the_table_are_those_of_t_tests_paired_by_seed() -> None:
     accuracies = {"winner": [0.90, 0.91, 0.89], "largest": [0.88, 0.90, 0.885]}
     accuracies |= {"random": [0.8, 0.7, 0.6], real.PRESET: [0.87] * 3}
-    seeds = [{what: (100, values[seed]) for what, values in accuracies.items()} for seed in range(3)]
+    seeds = [
+        {what: {"params": 100, "accuracy": values[seed]} for what, values in accuracies.items()}
+        for seed in range(3)
+    ]
     winner, largest, *_ = real.table(seeds)
     assert "gain_of_the_winner" not in winner
     expected = stats.ttest_rel(accuracies["winner"], accuracies["largest"]).confidence_interval(0.95)
@@ -44,8 +50,29 @@ def test_intervals_of_the_table_are_those_of_t_tests_paired_by_seed() -> None:
     assert real.table(seeds[:1])[1]["gain_half_width"] is None
 
 
-def test_a_seed_without_all_its_networks_is_not_in_the_table(tmp_path: Path) -> None:
-    assert real.finished(tmp_path, 0) is None
+def test_a_finished_seed_is_kept_and_not_made_again_and_a_stopped_one_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+
+    def one_seed(_: argparse.Namespace, seed: int) -> None:
+        made.append(seed)
+        if seed == 1 and made.count(1) == 1:
+            raise UserError("stopped")
+
+    found = {what: {"params": 1, "accuracy": 0.5} for what in ("winner", *real.OTHERS)}
+    monkeypatch.setattr(real.record, "RESULTS", tmp_path)
+    monkeypatch.setattr(real, "one_seed", one_seed)
+    monkeypatch.setattr(real, "networks", lambda runs, seed: found)
+    about = {"images": "tiles", "runs": tmp_path, "seed": None, "quick": False}
+    options = argparse.Namespace(**about, max_params=10, hours=1.0, epochs=1)
+    with pytest.raises(SystemExit, match="goes on"):
+        real.work(options)
+    real.work(options)
+    assert made == [0, 1, 1, 2]
+    kept = files.read_json(tmp_path / "search_real_tiles.json")["rows"]
+    assert [row["seed"] for row in kept] == [0, 1, 2]
+    assert kept[0]["largest"] == found["largest"]
 
 
 def rows(**medians: float) -> list[dict[str, Any]]:

@@ -10,11 +10,12 @@ For every seed: `vitruvius search` with --hours on all cores; then the largest n
 candidate within the budget and `mnist-slim`, whatever its size, are trained fully with the recipe of the
 winner. Every network's test images are read once. Everything is kept below --runs: a command that was stopped
 (Ctrl-C, or `timeout 30m` in front of it) goes on when it is given again, and hours count those of all its
-starts. The table has the mean over the seeds that are finished with a t interval, and the gain of the winner,
-paired by seed; it is written when three seeds are there.
+starts. A seed that is finished is kept in results/search_real_IMAGES.json and not made again. The table has
+the mean over these seeds with a t interval, and the gain of the winner, paired by seed.
 """
 
 import argparse
+import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -85,29 +86,26 @@ def others(config: Config) -> dict[str, dict[str, Any]]:
     }
 
 
-def finished(runs: Path, seed: int) -> dict[str, tuple[int, float]] | None:
-    """Return parameters and test accuracy of the networks of a seed; None if they are not all there."""
-    folders = {"winner": runs / "search" / f"seed{seed}"}
-    folders |= {what: runs / "train" / f"{what}-{seed}" for what in OTHERS}
-    if not all((folder / "result.json").is_file() for folder in folders.values()):
-        return None
-    search = files.read_as(folders.pop("winner") / "result.json", Result)
-    found = {"winner": (search.winner.params, search.test_accuracy.value or 0.0)}
-    for what, folder in folders.items():
-        about = files.read_json(folder / "config.json")
-        sizes = {name: getattr(search.winner.arch, name) for name in ("image", "channels", "classes")}
-        arch = tables.arch(about["arch"], about["set"], **sizes)
-        found[what] = cost.cost(arch).params, files.read_json(folder / "result.json")["test_accuracy"]
+def networks(runs: Path, seed: int) -> dict[str, dict[str, Any]]:
+    """Return parameters and test accuracy of the networks of a seed that is finished."""
+    search = files.read_as(runs / "search" / f"seed{seed}" / "result.json", Result)
+    found = {"winner": {"params": search.winner.params, "accuracy": search.test_accuracy.value}}
+    sizes = {name: getattr(search.winner.arch, name) for name in ("image", "channels", "classes")}
+    for what in OTHERS:
+        folder = runs / "train" / f"{what}-{seed}"
+        about, result = (files.read_json(folder / name) for name in ("config.json", "result.json"))
+        params = cost.cost(tables.arch(about["arch"], about["set"], **sizes)).params
+        found[what] = {"params": params, "accuracy": result["test_accuracy"]}
     return found
 
 
-def table(seeds: Sequence[dict[str, tuple[int, float]]]) -> list[dict[str, Any]]:
+def table(seeds: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return a row per network: parameters and accuracies by seed, mean, and the winner's gain over it."""
-    winner = np.array([found["winner"][1] for found in seeds])
+    winner = np.array([found["winner"]["accuracy"] for found in seeds])
     rows = []
     for what in ("winner", *OTHERS):
-        values = np.array([found[what][1] for found in seeds])
-        row: dict[str, Any] = {"network": what, "params": [found[what][0] for found in seeds]}
+        values = np.array([found[what]["accuracy"] for found in seeds])
+        row: dict[str, Any] = {"network": what, "params": [found[what]["params"] for found in seeds]}
         row |= {"accuracies": values.tolist(), "mean": float(values.mean()), "half_width": half(values)}
         if what != "winner":
             gain = 100 * (winner - values)
@@ -163,19 +161,23 @@ def main() -> None:
 
 
 def work(options: argparse.Namespace) -> None:
-    """Work on one seed or on all, print the table of those that are finished, write it when all are."""
-    try:
-        for seed in range(SEEDS) if options.seed is None else [options.seed]:
+    """Work on one seed or on all that are missing, keep what is finished, print the table."""
+    path = record.RESULTS / f"search_real_{options.images}.json"
+    reads = path.is_file() and not options.quick
+    known: list[dict[str, Any]] = files.read_json(path)["rows"] if reads else []
+    for seed in range(SEEDS) if options.seed is None else [options.seed]:
+        if any(row["seed"] == seed for row in known):
+            continue
+        load = os.getloadavg()[0]
+        try:
             one_seed(options, seed)
-    except VitruviusError as error:
-        raise SystemExit(f"{error} (the same command goes on)") from None
-    seeds = [found for seed in range(SEEDS) if (found := finished(options.runs, seed)) is not None]
-    rows = table(seeds)
-    show(rows)
-    if len(seeds) == SEEDS:
-        fields = ("data", "max_params", "hours", "epochs")
-        settings = {name: getattr(options, name) for name in fields}
-        print(record.write(f"search_real_{options.images}", rows, settings=settings))
+        except VitruviusError as error:
+            raise SystemExit(f"{error} (the same command goes on)") from None
+        asked = {name: getattr(options, name) for name in ("max_params", "hours", "epochs")}
+        known.append({"seed": seed, **asked, "load": load, **record.today(), **networks(options.runs, seed)})
+        if not options.quick:
+            print(record.write(path.stem, known, data=SETS[options.images]["data"]))
+    show(table(known))
 
 
 if __name__ == "__main__":
