@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmarks import record
 from benchmarks.search import real, tables
 from vitruvius.arch import cost
 from vitruvius.arch import tables as networks
@@ -61,7 +62,7 @@ def test_a_finished_seed_is_kept_and_not_made_again_and_a_stopped_one_is_not_kep
             raise UserError("stopped")
 
     found = {what: {"params": 1, "accuracy": 0.5} for what in ("winner", *real.OTHERS)}
-    monkeypatch.setattr(real.record, "RESULTS", tmp_path)
+    monkeypatch.setattr(record, "RESULTS", tmp_path)
     monkeypatch.setattr(real, "one_seed", one_seed)
     monkeypatch.setattr(real, "networks", lambda runs, seed: found)
     about = {"images": "tiles", "runs": tmp_path, "seed": None, "quick": False}

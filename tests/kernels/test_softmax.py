@@ -32,6 +32,27 @@ def test_the_output_is_the_definition(beta: float | str | None, keys: int) -> No
     assert np.allclose(softmax.attend(q, k, v, bias, beta=beta), expected @ v.numpy(), atol=1e-12)
 
 
+@pytest.mark.parametrize("beta", [None, 1.0, 0.5])
+@pytest.mark.parametrize(("queries", "keys"), [(5, 6), (1, 6), (5, 32), (5, 33)])
+def test_the_output_without_gradients_is_that_with_gradients(
+    beta: float | None, queries: int, keys: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    q, k, v = draw(queries, keys)
+    expected = softmax.attend(q, k, v, beta=beta)
+    axes: list[int] = []
+    of_tensor = Tensor.softmax
+
+    def spied(scores: Tensor, axis: int) -> Tensor:
+        axes.append(axis)
+        return of_tensor(scores, axis)
+
+    monkeypatch.setattr(Tensor, "softmax", spied)
+    with torch.no_grad():
+        found = softmax.attend(q, k, v, beta=beta)
+    assert torch.allclose(found, expected, rtol=0, atol=1e-12)
+    assert axes == [-2 if queries > 1 and keys <= 32 else -1]  # over columns where that is faster
+
+
 @pytest.mark.parametrize("keys", [6, 100])
 def test_beta_zero_is_the_mean(keys: int) -> None:
     q, k, v = draw(keys=keys)

@@ -15,6 +15,7 @@ from torch.nn.functional import cross_entropy
 from vitruvius.core import files
 from vitruvius.core.runs import RunFolder
 from vitruvius.datasets import Dataset
+from vitruvius.training import side_by_side
 from vitruvius.training.batches import Batches, batches_of
 from vitruvius.training.loop import EVALUATION_BATCH, Job, autocast
 from vitruvius.training.results import Mistake, Reading, Readings, Result, TestScore
@@ -56,28 +57,30 @@ def score(model: nn.Module, images: Batches, names: Sequence[str], size: int = E
     counts_KK = torch.zeros(classes, classes, dtype=torch.long) if has_matrix else None
     images_K, right_K, predicted_K = torch.zeros(3, classes, dtype=torch.long)
     wrong: list[tuple[float, int, int, int]] = []  # probability, index, true and predicted class
+
+    def scored(sample_B: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        batch = images.batch(sample_B)
+        assert batch.y is not None
+        return sample_B, batch.y, model(batch.x)[:, :classes]
+
     model.eval()
-    with torch.no_grad():
-        for sample_B in torch.split(torch.arange(len(images)), size):
-            batch = images.batch(sample_B)
-            scores_BK = model(batch.x)[:, :classes]
-            assert batch.y is not None
-            loss += float(cross_entropy(scores_BK, batch.y, reduction="sum"))
-            said_B = scores_BK.argmax(1)
-            true_B, said_here_B = batch.y.cpu(), said_B.cpu()
-            images_K += torch.bincount(true_B, minlength=classes)
-            right_K += torch.bincount(true_B[true_B == said_here_B], minlength=classes)
-            predicted_K += torch.bincount(said_here_B, minlength=classes)
-            if counts_KK is not None:
-                pairs_B = true_B * classes + said_here_B
-                counts_KK += torch.bincount(pairs_B, minlength=classes**2).view(classes, classes)
-            if classes > TOP5_FROM:
-                among_five += int((scores_BK.topk(5).indices == batch.y[:, None]).any(1).sum())
-            chance_B = scores_BK.softmax(1).amax(1)
-            for row in (said_B != batch.y).nonzero()[:, 0].tolist():
-                found = float(chance_B[row]), int(sample_B[row]), int(batch.y[row]), int(said_B[row])
-                wrong.append(found)
-            wrong = sorted(wrong, key=lambda one: (-one[0], one[1]))[:MISTAKES]
+    every_n = torch.arange(len(images))
+    for sample_B, y_B, scores_BK in side_by_side.evaluated(scored, every_n, size, images.device):
+        loss += float(cross_entropy(scores_BK, y_B, reduction="sum"))
+        said_B = scores_BK.argmax(1)
+        true_B, said_here_B = y_B.cpu(), said_B.cpu()
+        images_K += torch.bincount(true_B, minlength=classes)
+        right_K += torch.bincount(true_B[true_B == said_here_B], minlength=classes)
+        predicted_K += torch.bincount(said_here_B, minlength=classes)
+        if counts_KK is not None:
+            pairs_B = true_B * classes + said_here_B
+            counts_KK += torch.bincount(pairs_B, minlength=classes**2).view(classes, classes)
+        if classes > TOP5_FROM:
+            among_five += int((scores_BK.topk(5).indices == y_B[:, None]).any(1).sum())
+        chance_B = scores_BK.softmax(1).amax(1)
+        for row in (said_B != y_B).nonzero()[:, 0].tolist():
+            wrong.append((float(chance_B[row]), int(sample_B[row]), int(y_B[row]), int(said_B[row])))
+        wrong = sorted(wrong, key=lambda one: (-one[0], one[1]))[:MISTAKES]
     mistakes = (
         Mistake(index=index, true=names[true], predicted=names[said], probability=chance)
         for chance, index, true, said in wrong

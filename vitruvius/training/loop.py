@@ -25,7 +25,7 @@ from vitruvius.core.errors import Interrupted, WorkFailed
 from vitruvius.core.records import Note, Progress, Record
 from vitruvius.core.signals import StopRequest
 from vitruvius.objectives import Batch, Loss
-from vitruvius.training import distributed, seeds
+from vitruvius.training import distributed, seeds, side_by_side
 from vitruvius.training.average import Average
 from vitruvius.training.batches import Batches
 from vitruvius.training.recipe import Recipe
@@ -209,17 +209,18 @@ def evaluate(job: Job, batches: Batches) -> tuple[float, float | None]:
 
     Every process evaluates its share.
     """
-    mine_B = torch.arange(len(batches))[distributed.rank() :: distributed.world_size()]
-    sizes, found = [], []
+    mine_n = torch.arange(len(batches))[distributed.rank() :: distributed.world_size()]
+
+    def numbers(sample_B: Tensor) -> tuple[int, Tensor]:
+        return len(sample_B), _numbers(job.measure(job.model, batches.batch(sample_B), None))
+
     job.model.eval()
-    with torch.no_grad(), autocast(job):
-        for sample_B in torch.split(mine_B, job.evaluation_batch) if len(mine_B) else ():
-            part = job.measure(job.model, batches.batch(sample_B), None)
-            sizes.append(len(sample_B))
-            found.append(_numbers(part))
+    with autocast(job):
+        found = list(side_by_side.evaluated(numbers, mine_n, job.evaluation_batch, batches.device))
     job.model.train()
     loss, correct = 0.0, 0
-    for size, (value, count) in zip(sizes, torch.stack(found).tolist() if found else (), strict=True):
+    read = torch.stack([one for _, one in found]).tolist() if found else []
+    for (size, _), (value, count) in zip(found, read, strict=True):
         loss += value * size
         correct += round(count)
     if distributed.world_size() > 1:

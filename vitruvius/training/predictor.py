@@ -19,10 +19,10 @@ from vitruvius.core.counted import counted
 from vitruvius.core.errors import UserError
 from vitruvius.nn import attention_maps, layouts
 from vitruvius.nn.vit import ViT
-from vitruvius.training import seeds
+from vitruvius.training import memory, seeds, side_by_side
 
-BATCH = 64  # images that are computed at once
-NOISE_IMAGES = 64  # images of noise on which attention distances are measured if no images are given
+BATCH = 250  # most images that are computed at once
+DISTANCE_IMAGES = 64  # images on which attention distances are measured, of noise if none are given
 Guesses = list[tuple[str, float]]  # classes with their probabilities
 
 
@@ -87,13 +87,20 @@ def read_picture(name: str, model: Predictor) -> Tensor:
 
 def classify(model: Predictor, images: Sequence[Tensor], top: int) -> Iterator[Guesses]:
     """Yield the most probable classes of each image (C, H, W), computed in batches."""
-    for start in range(0, len(images), BATCH):
-        x = _normalised(model, torch.stack(list(images[start : start + BATCH])))
-        with torch.no_grad():
-            probability_BK = model.net(x).softmax(-1)[:, : len(model.classes)]
+
+    def guesses(sample_B: Tensor) -> list[Guesses]:
+        x = _normalised(model, torch.stack([images[index] for index in sample_B.tolist()]))
+        probability_BK = model.net(x).softmax(-1)[:, : len(model.classes)]
         best = probability_BK.topk(min(top, len(model.classes)))
-        for chances, indices in zip(best.values.tolist(), best.indices.tolist(), strict=True):
-            yield [(model.classes[index], chance) for chance, index in zip(chances, indices, strict=True)]
+        return [
+            [(model.classes[index], chance) for chance, index in zip(chances, indices, strict=True)]
+            for chances, indices in zip(best.values.tolist(), best.indices.tolist(), strict=True)
+        ]
+
+    where, every_n = model.mean.device, torch.arange(len(images))
+    size = memory.evaluation_batch(model.net.arch, where, BATCH)
+    for found in side_by_side.evaluated(guesses, every_n, size, where):
+        yield from found
 
 
 def heat_maps(model: Predictor, pixels_CHW: Tensor) -> list[tuple[str, Tensor]]:
@@ -108,9 +115,9 @@ def distances(model: Predictor, images: list[Tensor]) -> Tensor:
     """Return the mean attention distance (L, heads) over the first images, or over noise without any."""
     arch = model.net.arch
     if images:
-        x = _normalised(model, torch.stack(images[:BATCH]))
+        x = _normalised(model, torch.stack(images[:DISTANCE_IMAGES]))
     else:
-        shape = (NOISE_IMAGES, arch.channels, arch.image, arch.image)
+        shape = (DISTANCE_IMAGES, arch.channels, arch.image, arch.image)
         x = torch.randn(shape, generator=seeds.generator(0, "distance"))
     return attention_maps.distances(model.net, attention_maps.attention(model.net, x))
 

@@ -1,0 +1,51 @@
+"""Batches of an evaluation computed side by side on a CPU: threads share the batches, not the operators.
+
+The operators of a small network are too short to share: 10,000 images of `mnist-slim` take one thread 1.7 s,
+two threads inside the operators 1.3 s, and two threads that compute 125 images each 0.9 s (AMD EPYC).
+"""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+from torch.nn.modules import module
+
+Found = TypeVar("Found")
+IMAGES = 125
+"""Images that a thread computes at once: with 64 or 500 `mnist-slim` takes 1.0 s."""
+MOST_THREADS = 4
+"""Threads among which batches are shared: more would wait for one another's Python."""
+
+
+def evaluated(
+    compute: Callable[[Tensor], Found], sample_n: Tensor, size: int, device: torch.device
+) -> Iterator[Found]:
+    """Yield what `compute` finds for parts of the samples, at most `size` at once, without gradients.
+
+    The parts follow one another on a GPU, with one thread, and where somebody watches all modules: a hook
+    need not be made for threads.
+    """
+    find, threads = torch.no_grad()(compute), torch.get_num_threads()
+    beside = min(threads, MOST_THREADS, size)
+    if not len(sample_n):
+        return
+    if device.type != "cpu" or beside < 2 or _is_watched():
+        yield from map(find, torch.split(sample_n, size))
+        return
+    is_autocast, dtype = torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")
+
+    def in_thread(sample_B: Tensor) -> Found:
+        with torch.autocast("cpu", dtype, is_autocast):  # a setting of each thread
+            return find(sample_B)
+
+    try:
+        with ThreadPoolExecutor(beside, "evaluate", torch.set_num_threads, (threads // beside,)) as pool:
+            yield from pool.map(in_thread, torch.split(sample_n, min(IMAGES, size // beside)))
+    finally:
+        torch.set_num_threads(threads)  # each thread has set its own number and that of all later ones
+
+
+def _is_watched() -> bool:
+    return bool(module._global_forward_hooks or module._global_forward_pre_hooks)
