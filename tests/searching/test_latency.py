@@ -7,6 +7,7 @@ import pytest
 
 from vitruvius.core.errors import Interrupted, UserError
 from vitruvius.core.records import Note
+from vitruvius.measuring import prices
 from vitruvius.searching import latency
 from vitruvius.searching.prepare import PRESET
 from vitruvius.searching.settings import Config
@@ -14,12 +15,17 @@ from vitruvius.searching.settings import Config
 ALL = [PRESET, 1, 2, 3]
 
 
+def arch(number: int) -> Any:
+    """As much of a network as is looked at."""
+    return SimpleNamespace(number=number, kernel=prices.KERNEL)
+
+
 def search(lines: list[dict[str, Any]], **settings: Any) -> Any:
     """As much of a search with the networks 1, 2, 3 and a preset as is looked at; 3 is the largest."""
     prepared = SimpleNamespace(
         config=Config(**settings),
         name=lambda number: f"net-{number}",
-        networks={number: SimpleNamespace(arch=number, params=number) for number in ALL},
+        networks={number: SimpleNamespace(arch=arch(number), params=number) for number in ALL},
         largest=3,
     )
     found = SimpleNamespace(prepared=prepared, lines=list(lines), ms={}, plan=SimpleNamespace(prices=None))
@@ -43,7 +49,7 @@ def times(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     """What a measurement gives; it may be changed."""
     found = {"net--1": 9.0, "net-1": 1.0, "net-2": 2.0, "net-3": 3.0}
     monkeypatch.setattr(latency, "measured", lambda archs: {name: found[name] for name, _ in archs})
-    monkeypatch.setattr(latency, "predicted", lambda prices, arch: (prices or {}).get(arch))
+    monkeypatch.setattr(prices, "predict", lambda listed, arch: listed[arch.number])
     monkeypatch.setattr(latency, "TOGETHER", 3)
     return found
 

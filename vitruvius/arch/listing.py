@@ -101,17 +101,26 @@ def networks(table: str) -> tuple[tuple[Network, ...], dict[str, str | None]]:
 
 def preset_table(found: Sequence[Preset], prediction_error: float | None) -> Table:
     """The presets with what they cost; predicted milliseconds where this machine has a price list."""
-    with_ms, rows = prediction_error is not None, []
+    with_ms = prediction_error is not None
+    rows = []
     for one in found:
         mebibytes = [number / 2**20 for number in (one.activation_bytes, one.peak_bytes)]
         milliseconds = [one.predicted_ms] * with_ms
         rows.append((one.name, one.params, one.macs, *mebibytes, *milliseconds, one.summary))
     columns = (*COLUMNS, *["predicted ms"] * with_ms, "what it is")
     note = f"MiB per image: what training keeps of it; peak MiB: a training step with {BATCH} images"
-    if with_ms:
-        error = f"within {100 * (prediction_error or 0):.0f} % (median)"
-        note = f"{note}; predicted ms: of one image on this machine, {error}"
+    if prediction_error is not None:
+        note = f"{note}; {legend(prediction_error)}"
     return Table(title="presets", columns=columns, rows=tuple(rows), note=note)
+
+
+def legend(error: float) -> str:
+    """Say what a column of predicted milliseconds means, and how far it is off.
+
+    >>> legend(0.052)
+    'predicted ms: of one image on this machine, within 5 % (median)'
+    """
+    return f"predicted ms: of one image on this machine, within {100 * error:.0f} % (median)"
 
 
 def space_table(found: Sequence[Space]) -> Table:

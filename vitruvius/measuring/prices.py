@@ -69,15 +69,6 @@ def prediction_error() -> float | None:
     return None if found is None else found.error
 
 
-def legend(error: float) -> str:
-    """Say what a column of predicted milliseconds means, and how far it is off.
-
-    >>> legend(0.052)
-    'predicted ms: of one image on this machine, within 5 % (median)'
-    """
-    return f"predicted ms: of one image on this machine, within {100 * error:.0f} % (median)"
-
-
 def predict(prices: PriceList, arch: Arch, batch: int = 1) -> float:
     """Return the milliseconds that a price list gives a network."""
     named = prices.prices

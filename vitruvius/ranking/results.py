@@ -8,11 +8,11 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BeforeValidator, SerializerFunctionWrapHandler, WrapSerializer
 
 from vitruvius.arch.arch import Arch
+from vitruvius.arch.listing import legend
 from vitruvius.core import records
 from vitruvius.core.blocks import Block, Cell, Table, Text
 from vitruvius.core.config import Strict
 from vitruvius.core.counted import counted
-from vitruvius.measuring.prices import legend
 from vitruvius.ranking.evaluation import (
     STRUCTURAL,
     Evaluation,

@@ -20,8 +20,6 @@ from vitruvius.searching.settings import Price
 
 LEVEL = 0.95
 Floats = NDArray[np.float64]
-Correct = Mapping[str, Sequence[str]]
-"""By network: for each seed, one bit per validation image as hexadecimal digits."""
 
 
 def seed_variance(full: Mapping[str, Sequence[float]]) -> tuple[float, int]:

@@ -9,9 +9,8 @@ from vitruvius.arch.arch import Arch
 from vitruvius.arch.tables import Named
 from vitruvius.core.counted import counted
 from vitruvius.core.errors import UserError
-from vitruvius.core.records import Note, Record
+from vitruvius.core.records import Note, Progress, Record
 from vitruvius.measuring import latency, prices
-from vitruvius.measuring.prices import PriceList
 from vitruvius.measuring.settings import MeasureSettings
 from vitruvius.searching import queueing
 from vitruvius.searching.results import Timed
@@ -22,21 +21,16 @@ TOGETHER = 8
 """Networks that are measured together, in random order; their weights are in memory at once."""
 
 
-def predicted(found: PriceList | None, arch: Arch) -> float | None:
-    """Return the milliseconds of one image that a price list predicts; None without one."""
-    return None if found is None or arch.kernel != prices.KERNEL else prices.predict(found, arch)
-
-
 def keep_fast(search: Search) -> Generator[Record, None, None]:
     """Find the milliseconds of all networks; where --max-ms bounds them, leave out those that take longer.
 
     Without a price list they are measured, if a bound or a front needs them, before anything is trained.
     """
     prepared, config = search.prepared, search.prepared.config
+    known = search.plan.prices
     for number, candidate in prepared.networks.items():
-        found = predicted(search.plan.prices, candidate.arch)
-        if found is not None:
-            search.ms[number] = (found, False)
+        if known is not None and candidate.arch.kernel == prices.KERNEL:
+            search.ms[number] = (prices.predict(known, candidate.arch), False)
     if config.max_ms is None and config.front != "ms":
         return
     yield from _measure(search, [number for number in prepared.networks if number not in search.ms])
@@ -74,7 +68,7 @@ def _measure(search: Search, numbers: Sequence[int]) -> Generator[Record, None, 
         found = {part[name]: ms for name, ms in times.items()}
         search.folder.keep(Timed(ms=found))
         kept |= found
-        yield queueing.progress(min(start + TOGETHER, len(left)), len(left), "timing")
+        yield Progress(done=min(start + TOGETHER, len(left)), total=len(left), label="timing")
         queueing.refuse_if_stopped(search)
     search.ms |= {number: (kept[number], True) for number in numbers if number in kept}
 

@@ -4,8 +4,6 @@ A training has T steps. Networks are trained for T/8; a quarter of them goes on 
 the end (Jamieson and Talwalkar 2016, with factor 4). The schedule of a training does not depend on where it
 pauses, so that what goes on is never started again."""
 
-from typing import ClassVar
-
 from vitruvius.core import records
 from vitruvius.core.config import Strict
 from vitruvius.core.errors import UserError
@@ -33,7 +31,6 @@ class Rung(Strict):
 class Plan(records.Record):
     """What a search spends its trainings on."""
 
-    is_kept: ClassVar[bool] = True
     trainings: float
     """What may be spent, in full trainings."""
     steps: int

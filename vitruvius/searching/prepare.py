@@ -1,5 +1,6 @@
 """Before anything is trained: data, space, budget and networks of a search; what cannot work is refused."""
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +47,11 @@ class Prepared:
     plan: Plan
     environment: dict[str, Any]
 
+    @property
+    def training_environment(self) -> dict[str, Any]:
+        """Return the environment that a training records: that of the search without Optuna's version."""
+        return {key: value for key, value in self.environment.items() if key != "optuna"}
+
     def name(self, number: int) -> str:
         """Return what a network is called."""
         return (self.preset or "preset") if number == PRESET else f"net-{number}"
@@ -75,8 +81,8 @@ def prepare(config: Config, flags: Flags, planned: Plan | None = None) -> Prepar
     space = spaces.drawable(name, sizes["image"])
     law = ("log-uniform" if config.front else "uniform") if config.sampling == "auto" else config.sampling
     rule = Rule(space, sizes, config.seed, law)
-    steps = training_steps(config, data)
-    trainings = config.trainings or plan.DEFAULT
+    steps = config.total_steps(len(data.train))
+    trainings: float = config.trainings or plan.DEFAULT
     wanted = config.scored or SCORED_PER_TRAINING * plan.make(trainings, steps, 10**6).short
     found = planned.prices if planned else prices.price_list()
     drawn = _draw(rule, config, name, wanted, found)
@@ -89,12 +95,8 @@ def prepare(config: Config, flags: Flags, planned: Plan | None = None) -> Prepar
     rhythm = _pace(config, data, networks)
     if planned is None:
         if config.hours is not None:
-            trainings_paid = (
-                config.hours * 3600 * workers(config) / _mean_seconds(config, rhythm, networks, steps)
-            )
-            planned = plan.make(trainings_paid, steps, len(drawn.candidates), config.front is not None)
-        else:
-            planned = plan.make(trainings, steps, len(drawn.candidates), config.front is not None)
+            trainings = config.hours * 3600 * workers(config) / _mean_seconds(config, rhythm, networks, steps)
+        planned = plan.make(trainings, steps, len(drawn.candidates), config.front is not None)
         planned = planned.model_copy(update={"prices": found})
     where = device.fingerprint(1, 1, device.choose_device(config.device))
     versions = runs.environment(("torch", "numpy", "safetensors", "optuna"), **where, data_sha256=data.sha256)
@@ -103,15 +105,8 @@ def prepare(config: Config, flags: Flags, planned: Plan | None = None) -> Prepar
     )
 
 
-def training_steps(config: Config, data: Dataset) -> int:
-    """Return the optimiser steps of a full training."""
-    return config.total_steps(len(data.train))
-
-
 def workers(config: Config) -> int:
     """Return how many trainings run at the same time."""
-    import os
-
     return 1 if config.spread == "here" else config.workers or os.cpu_count() or 1
 
 

@@ -49,16 +49,19 @@ def train(search: Search, requests: Sequence[Request]) -> Generator[Record, None
         trial_list = [trial for trial, _ in claimed]
         with study.alive(trial_list), closing(answers):
             for index, (trial, request) in enumerate(claimed):
-                outcome = _outcome(next(answers))
+                answer = next(answers)
+                outcome = Outcome(failed=answer.reason) if isinstance(answer, Lost) else answer
                 if outcome.interrupted:
                     study.release(trial_list[index:])
                     refuse_if_stopped(search)
                     raise Interrupted("stopped; what is trained is kept", 15)
                 if shared.travels:
-                    trials.put_files(_folder(search, request), outcome.files)
+                    folder = training_folder(search, request.network, request.replicate)
+                    trials.put_files(folder, outcome.files)
                 study.tell(trial, outcome, request.steps if request.steps < search.plan.steps else None)
                 yield _kept(search, request, outcome)
-                yield progress(len(requests) - len(left) + index + 1, len(requests), "training")
+                done = len(requests) - len(left) + index + 1
+                yield Progress(done=done, total=len(requests), label="training")
                 if search.stop.signal is not None:
                     study.release(trial_list[index + 1 :])
                     refuse_if_stopped(search)
@@ -69,29 +72,27 @@ def task(search: Search, request: Request) -> Task:
     """Return what a worker needs to know; its seed depends on (seed, number, replicate) alone."""
     prepared = search.prepared
     seed = seeds.derive(prepared.config.seed, "trial", request.network, request.replicate)
-    name = training_name(search, request.network, request.replicate)
-    travels = prepared.config.spread == "ray"
-    content = trials.get_files(_folder(search, request)) if travels else {}
-    return Task(name, prepared.settings(request.network), seed, request.steps, content)
+    folder = training_folder(search, request.network, request.replicate)
+    content = trials.get_files(folder) if prepared.config.spread == "ray" else {}
+    return Task(folder.name, prepared.settings(request.network), seed, request.steps, content)
 
 
 def shared_by_all(search: Search) -> Shared:
     """Return what all trainings share."""
     prepared = search.prepared
-    environment = {key: value for key, value in prepared.environment.items() if key != "optuna"}
     return Shared(
         settings=prepare.shared_settings(prepared.config),
         data=trials.Arrays.of(prepared.data),
         folder=os.path.abspath(search.folder.folder),
-        environment=environment,
+        environment=prepared.training_environment,
         allow_inexact=search.allow_inexact,
         travels=prepared.config.spread == "ray",
     )
 
 
-def training_name(search: Search, number: int, replicate: int) -> str:
-    """Return the name of the run folder of a training."""
-    return f"{search.prepared.name(number)}-{replicate + 1}"
+def training_folder(search: Search, number: int, replicate: int = 0) -> Path:
+    """Return the run folder of a training."""
+    return search.folder.path("train") / f"{search.prepared.name(number)}-{replicate + 1}"
 
 
 def accuracies(search: Search, steps: int) -> dict[int, float]:
@@ -124,11 +125,6 @@ def first_failure(search: Search) -> str:
     return failed[0] if failed else "no training has ended"
 
 
-def progress(done: int, total: int, label: str) -> Progress:
-    """Return how much of a stage is done."""
-    return Progress(done=done, total=total, label=label)
-
-
 def refuse_if_stopped(search: Search) -> None:
     """Stop where Ctrl-C or SIGTERM has asked for it."""
     if search.stop.signal is not None:
@@ -156,14 +152,6 @@ def announced(stop: StopRequest, folder: Path) -> Iterator[None]:
         ended.set()
         thread.join()
         path.unlink(missing_ok=True)
-
-
-def _outcome(answer: Outcome | Lost) -> Outcome:
-    return Outcome(failed=answer.reason) if isinstance(answer, Lost) else answer
-
-
-def _folder(search: Search, request: Request) -> Path:
-    return search.folder.path("train") / training_name(search, request.network, request.replicate)
 
 
 def _kept(search: Search, request: Request, outcome: Outcome) -> Trained:

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from vitruvius.arch.arch import Arch
+from vitruvius.arch.listing import legend
 from vitruvius.core import records
 from vitruvius.core.blocks import Block, Cell, Table, Text
 from vitruvius.core.config import Strict
 from vitruvius.core.counted import counted
-from vitruvius.measuring.prices import legend
 from vitruvius.ranking.evaluation import Interval, short
 from vitruvius.searching.plan import Plan
 from vitruvius.searching.settings import Config, Price
@@ -295,14 +295,11 @@ def duration(seconds: float) -> str:
 def front_table(result: Result) -> Table:
     """The fully trained networks that no cheaper one equals, the cheapest first."""
     kind = result.front_price
-    rows = []
-    for network in sorted(
-        (n for n in result.networks if n.name in result.front), key=lambda n: n.price(kind) or 0
-    ):
-        rows.append((network.name, network.price(kind), percent(network.interval)))
+    shown = sorted((n for n in result.networks if n.name in result.front), key=lambda n: n.price(kind) or 0)
+    rows = tuple((network.name, network.price(kind), percent(network.interval)) for network in shown)
     name = _ms_name(result.networks) if kind == "ms" else kind
     title = f"The front: the best validation accuracy at each number of {kind}"
-    return Table(title=title, columns=("network", name, "accuracy [95 %]"), rows=tuple(rows))
+    return Table(title=title, columns=("network", name, "accuracy [95 %]"), rows=rows)
 
 
 def _ms_name(networks: Iterable[Network]) -> str:
@@ -345,10 +342,7 @@ def csv_row(network: Network, lengths: Iterable[int]) -> dict[str, Any]:
     sizes = {name: arch[name] for name in ("patch", "width", "depth", "heads", "head_dim", "mlp")}
     full = {f"full_{seed}": dict(enumerate(network.full)).get(seed) for seed in (0, 1)}
     return {
-        "name": network.name,
-        "params": network.params,
-        "macs": network.macs,
-        "ms": network.ms,
+        **network.model_dump(include={"name", "params", "macs", "ms"}),
         **sizes,
         "prior": network.prior,
         **{f"steps_{steps}": network.short.get(steps) for steps in lengths},

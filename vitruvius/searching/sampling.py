@@ -131,12 +131,11 @@ def fits(space: Space, networks: Networks, price: Costs, limits: Limits) -> NDAr
     """Whether each network obeys the constraints of its space and the budget, (n,)."""
     fits_n = np.ones(len(networks), dtype=bool)
     ratio_nL = networks.heads_nL * networks.head_dim_nL / networks.width_n[:, None]
-    is_layer = np.arange(ratio_nL.shape[1]) < networks.depth_n[:, None]
     quantities = {
         "tokens": (networks.tokens_n, networks.tokens_n),
         "attention_ratio": (
-            np.where(is_layer, ratio_nL, np.inf).min(1),
-            np.where(is_layer, ratio_nL, -np.inf).max(1),
+            np.where(networks.is_layer_nL, ratio_nL, np.inf).min(1),
+            np.where(networks.is_layer_nL, ratio_nL, -np.inf).max(1),
         ),
     }
     for name, bounds in space.constraints.items():

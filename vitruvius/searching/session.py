@@ -11,7 +11,6 @@ from vitruvius.core.errors import UserError, WorkFailed
 from vitruvius.core.records import Note, Record
 from vitruvius.core.runs import RunFolder
 from vitruvius.core.signals import StopRequest
-from vitruvius.ranking import surrogate
 from vitruvius.ranking.evaluation import Interval
 from vitruvius.searching import gains, own_study, prepare, queueing, report, stages, winner
 from vitruvius.searching.plan import SEEDS, Plan
@@ -75,7 +74,8 @@ def run(
         study.close()
     folder.keep(result)
     report.write(folder.folder, result)
-    _remove_trainings(folder.folder)
+    # The outcomes of the trainings are recorded, and the winner's run is kept.
+    shutil.rmtree(folder.path("train"), ignore_errors=True)
     folder.seal(prepared.environment)
     yield result
 
@@ -139,8 +139,7 @@ def _networks(search: Search, finalists: Sequence[int], baselines: dict[str, int
     roles = {number: ["finalist"] for number in finalists}
     for over, number in baselines.items():
         roles.setdefault(number, []).append(over.split()[1] if "preset" not in over else "preset")
-    prior = dict(zip(search.numbers, surrogate.prior(search.scores).tolist(), strict=True))
-    found = []
+    prior, found = search.prior, []
     for number in dict.fromkeys(request.network for request in finished):
         mine = {request: outcome for request, outcome in finished.items() if request.network == number}
         reached = {
@@ -217,11 +216,12 @@ def _equals(
 
 def _keep_winner(search: Search, best: Network, flags: Flags) -> tuple[Interval, str]:
     """Copy the winner's first training to runs/train; return its test accuracy and its folder."""
-    training = stages.training_folder(search, best.number)
+    training = queueing.training_folder(search, best.number)
     chosen = [line for line in search.folder.records() if line.get("kind") == "chosen"]
     known = next((line["why"] for line in chosen if line["step"] == "winner"), None)
     if known is None:
-        known = str(winner.free_folder(_root(search.folder.folder), search.folder.folder.name))
+        folder = search.folder.folder
+        known = str(winner.free_folder(folder.parent.parent, folder.name))
         search.folder.keep(Chosen(step="winner", networks=(best.number,), why=known))
     if not training.is_dir() and not Path(known).is_dir():
         where = "the machine that trained it keeps its run"
@@ -232,11 +232,6 @@ def _keep_winner(search: Search, best: Network, flags: Flags) -> tuple[Interval,
     return tested, known
 
 
-def _root(folder: Path) -> Path:
-    """Return the folder that holds all runs."""
-    return folder.parent.parent
-
-
 def _order(config: Config) -> str:
     """Say what depended on the order in which trainings ended, and on the clock."""
     if config.hours is not None:
@@ -244,8 +239,3 @@ def _order(config: Config) -> str:
     several = config.storage is not None or config.spread != "here"
     ends = "Rungs wait for all their trainings, so nothing depended on the order in which these ended"
     return f"{ends}{', or on which worker did them' if several else ''}."
-
-
-def _remove_trainings(folder: Path) -> None:
-    """Remove the run folders of the trainings: their outcomes are recorded, and the winner's run is kept."""
-    shutil.rmtree(folder / "train", ignore_errors=True)

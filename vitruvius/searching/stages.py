@@ -5,13 +5,12 @@ limits the search, a choice also depends on the clock and is recorded before it 
 """
 
 from collections.abc import Generator, Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 
 from vitruvius.core.counted import counted
 from vitruvius.core.errors import WorkFailed
-from vitruvius.core.records import Note, Record
+from vitruvius.core.records import Note, Progress, Record
 from vitruvius.ranking import score, surrogate
 from vitruvius.searching import latency, plan, promotion, queueing
 from vitruvius.searching.plan import Rung
@@ -19,7 +18,6 @@ from vitruvius.searching.prepare import PRESET
 from vitruvius.searching.results import Chosen, Learned, Stage
 from vitruvius.searching.state import Floats, Search
 from vitruvius.searching.study import Request
-from vitruvius.searching.trials import Outcome
 
 PROXIES = ("dss", "synflow", "snip", "grad_norm", "naswot", "zico", "az_expressivity", "head_confidence")
 """Features beside structure; none of them judges."""
@@ -41,7 +39,7 @@ def run(search: Search) -> Generator[Record, None, tuple[list[int], dict[str, in
     if search.plan.rungs:
         finalists = yield from _halving(search)
     else:
-        prior = _prior(search)
+        prior = search.prior
         if search.plan.baselines and len(prior) > 1:  # the largest is trained anyway, and may win
             del prior[search.prepared.largest]
         finalists = promotion.promoted(prior, search.plan.finalists, search.prices())
@@ -69,7 +67,7 @@ def score_networks(search: Search) -> Generator[Record, None, None]:
     for record in score.score_all(scoring, dict(done), config.spread, config.workers):
         search.folder.keep(record)
         done[record.key] = record
-        yield queueing.progress(len(done), len(scoring.tasks), "scoring")
+        yield Progress(done=len(done), total=len(scoring.tasks), label="scoring")
         queueing.refuse_if_stopped(search)
     table = score.score_table(scoring, done)
     for name, rows in table.items():
@@ -96,8 +94,8 @@ def _halving(search: Search) -> Stages:
         count = search.plan.finalists if rung is None else rung.networks
         steps = search.plan.steps if rung is None else rung.steps
         scores = _posterior(search, chosen, reached)
-        most = _affordable(search, count, steps)
-        promoted = promotion.promoted(scores, most, search.prices(), _prior(search))
+        most = _affordable(search, count)
+        promoted = promotion.promoted(scores, most, search.prices(), search.prior)
         name = f"for {steps:,} steps" if rung else "finalists"
         promoted = yield from _choose(search, name, promoted, "")
         said = search.learned[-1].sentence if search.learned else "by accuracy"
@@ -124,12 +122,12 @@ def _choose(search: Search, step: str, numbers: list[int], why: str) -> Stages:
 
 def _by_prior(search: Search, known: Mapping[int, float], chosen: Sequence[int], count: int) -> list[int]:
     """Choose by the prior, the largest network that fits first."""
-    return promotion.first(_prior(search), count, known, chosen, [search.prepared.largest], search.prices())
+    return promotion.first(search.prior, count, known, chosen, [search.prepared.largest], search.prices())
 
 
 def _second_half(search: Search, chosen: list[int], rung: Rung) -> list[int]:
     """Choose further networks by what the first half has taught, or by the prior if that is no better."""
-    count = max(0, _affordable(search, rung.networks, rung.steps) - len(chosen))
+    count = max(0, _affordable(search, rung.networks) - len(chosen))
     known = _known(search, rung.steps, chosen)
     fit = _fit(search, search.numbers, known, [], "second half")
     if fit is None or not fit.is_better:
@@ -181,14 +179,8 @@ def _fit(
     learned = Learned(step=step, labels=int(np.isfinite(accuracy).sum()))
     if fit is not None and fit.labels >= surrogate.FEWEST:
         weights = {name: round(100 * weight, 4) for name, weight in fit.weights.items()}
-        learned = Learned(
-            step=step,
-            labels=fit.labels,
-            tau=fit.tau,
-            counting=fit.counting,
-            used=fit.is_better,
-            weights=weights,
-        )
+        about = {"tau": fit.tau, "counting": fit.counting, "used": fit.is_better, "weights": weights}
+        learned = learned.model_copy(update=about)
     search.learned.append(learned)
     return fit
 
@@ -199,23 +191,19 @@ def _known(search: Search, steps: int, chosen: Sequence[int]) -> dict[int, float
     return {number: found[number] for number in chosen if number in found}
 
 
-def _prior(search: Search) -> dict[int, float]:
-    return dict(zip(search.numbers, surrogate.prior(search.scores).tolist(), strict=True))
-
-
 def _baselines(search: Search) -> dict[str, int]:
     """Return networks to compare with: the largest that fits, the nearest preset, the median candidate."""
     found = {"the largest network that fits": search.prepared.largest}
     if PRESET in search.prepared.networks:
         found["the nearest preset"] = PRESET
-    known = queueing.accuracies(search, search.plan.rungs[0].steps) if search.plan.rungs else _prior(search)
+    known = queueing.accuracies(search, search.plan.rungs[0].steps) if search.plan.rungs else search.prior
     ordered = sorted(known, key=lambda number: (known[number], number))
     if ordered:
         found["the median candidate"] = ordered[(len(ordered) - 1) // 2]
     return dict(list(found.items())[: search.plan.baselines])
 
 
-def _affordable(search: Search, count: int, steps: int) -> int:
+def _affordable(search: Search, count: int) -> int:
     """Return how many of `count` networks the time pays for, if --hours limits the search."""
     hours = search.prepared.config.hours
     if hours is None:
@@ -249,8 +237,7 @@ def _in_time(
 
 def _planned(search: Search) -> float:
     """Return the seconds of the whole plan that are not spent yet, by the mean network."""
-    done = sum(steps for _, steps in queueing.steps_done(search).items())
-    total = max(0, search.plan.total_steps - done)
+    total = max(0, search.plan.total_steps - sum(queueing.steps_done(search).values()))
     numbers = search.numbers
     return search.seconds_left([(number, 1) for number in numbers]) * total / len(numbers)
 
@@ -269,13 +256,3 @@ def _stage(search: Search, number: int, text: str, left: float) -> Stage:
     stage = Stage(stage=number, text=text, timing={"left": round(left, 1), "spent": round(search.spent, 1)})
     search.folder.keep(stage)
     return stage
-
-
-def outcome(search: Search, number: int, seed: int) -> Outcome | None:
-    """Return the outcome of a full training, None if there is none."""
-    return search.study.finished().get(Request(number, search.plan.steps, seed))
-
-
-def training_folder(search: Search, number: int, seed: int = 0) -> Path:
-    """Return the run folder of a training."""
-    return search.folder.path("train") / queueing.training_name(search, number, seed)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vitruvius.core.runs import RunFolder
 from vitruvius.core.signals import StopRequest
+from vitruvius.ranking import surrogate
 from vitruvius.searching.plan import Plan
 from vitruvius.searching.prepare import PRESET, Prepared, workers
 from vitruvius.searching.results import Learned
@@ -43,6 +44,11 @@ class Search:
     @property
     def plan(self) -> Plan:
         return self.prepared.plan
+
+    @property
+    def prior(self) -> dict[int, float]:
+        """Return the mean rank of each network by a few scores, from 0 to 1."""
+        return dict(zip(self.numbers, surrogate.prior(self.scores).tolist(), strict=True))
 
     @property
     def spent(self) -> float:

@@ -42,7 +42,8 @@ class Study:
     """The queue and its results; of one search, or shared by several through a URL."""
 
     def __init__(self, url: str, name: str, owner: str, config: str) -> None:
-        optuna = _optuna()
+        optuna = require()
+        self.states = optuna.trial.TrialState
         self.is_shared = not url.startswith("sqlite:")
         self.owner = owner
         beat: dict[str, Any] = {"heartbeat_interval": BEAT, "grace_period": GRACE} if self.is_shared else {}
@@ -78,11 +79,10 @@ class Study:
 
     def finished(self) -> dict[Request, Outcome]:
         """Return the outcomes of all trainings so far; of two of the same request that of the first trial."""
-        states = _optuna().trial.TrialState
         found: dict[Request, Outcome] = {}
-        for trial in self._trials(states.COMPLETE, states.PRUNED, states.FAIL):
+        for trial in self._ended():
             about = trial.user_attrs
-            if trial.state != states.FAIL:
+            if trial.state != self.states.FAIL:
                 fields = {key: about[key] for key in ("loss", "correct", "seconds") if key in about}
                 found.setdefault(_request(trial), Outcome(accuracy=trial.value, **fields))
             elif about.get(REASON, DUPLICATE) != DUPLICATE:
@@ -92,10 +92,9 @@ class Study:
 
     def fault(self) -> str:
         """Say which outcome is not the one that was told; "" if all are. Older versions kept no hash."""
-        states = _optuna().trial.TrialState
         hashes = {
             _request(trial): trial.user_attrs[HASH]
-            for trial in reversed(self._trials(states.COMPLETE, states.PRUNED, states.FAIL))
+            for trial in reversed(self._ended())
             if HASH in trial.user_attrs
         }
         finished = self.finished()
@@ -107,24 +106,21 @@ class Study:
 
     def requeue_own(self) -> int:
         """Fail what this search left RUNNING when it was killed; return how many trainings that were."""
-        states = _optuna().trial.TrialState
         left = [
             trial
-            for trial in self._trials(states.RUNNING)
+            for trial in self._trials(self.states.RUNNING)
             if not self.is_shared or trial.user_attrs.get(OWNER) == self.owner
         ]
         for trial in left:
-            self.study.tell(trial.number, state=states.FAIL)
+            self.study.tell(trial.number, state=self.states.FAIL)
         return len(left)
 
     def queue(self, requests: Iterable[Request]) -> None:
         """Queue the requests that are neither finished nor waiting nor running."""
-        optuna = _optuna()
-        states = optuna.trial.TrialState
         if self.is_shared:
             with _quiet():
-                optuna.storages.fail_stale_trials(self.study)
-        pending = {_request(trial) for trial in self._trials(states.WAITING, states.RUNNING)}
+                require().storages.fail_stale_trials(self.study)
+        pending = {_request(trial) for trial in self._trials(self.states.WAITING, self.states.RUNNING)}
         known = pending | self.finished().keys()
         for request in requests:
             if request not in known:
@@ -134,8 +130,7 @@ class Study:
         """Take up to `most` of the wanted trainings out of the queue: they are RUNNING, and this search's
         own.
         """
-        optuna = _optuna()
-        states, requests = optuna.trial.TrialState, set(wanted)
+        states, requests = self.states, set(wanted)
         claimed: list[tuple[Any, Request]] = []
         while len(claimed) < most and self._trials(states.WAITING):
             with _quiet():
@@ -157,14 +152,13 @@ class Study:
 
     def tell(self, trial: "optuna.Trial", outcome: Outcome, rung: int | None = None) -> None:
         """Record the outcome of a training that was claimed; `rung` is the step at which it pauses."""
-        states = _optuna().trial.TrialState
         trial.set_user_attr("seconds", outcome.seconds)
         if outcome.accuracy is None:
             outcome = outcome._replace(failed=outcome.failed or "it has no accuracy")
         trial.set_user_attr(HASH, _hash(Request(**trial.params), outcome))
         if outcome.accuracy is None:
             trial.set_user_attr(REASON, outcome.failed)
-            self.study.tell(trial, state=states.FAIL)
+            self.study.tell(trial, state=self.states.FAIL)
             return
         for key in ("loss", "correct"):
             if getattr(outcome, key):
@@ -173,12 +167,12 @@ class Study:
             self.study.tell(trial, outcome.accuracy)
         else:
             trial.report(outcome.accuracy, rung)
-            self.study.tell(trial, state=states.PRUNED)
+            self.study.tell(trial, state=self.states.PRUNED)
 
     def release(self, trials: Iterable["optuna.Trial"]) -> None:
         """Fail trainings that were claimed and not finished: queued again when the search goes on."""
         for trial in trials:
-            self.study.tell(trial, state=_optuna().trial.TrialState.FAIL)
+            self.study.tell(trial, state=self.states.FAIL)
 
     @contextmanager
     def alive(self, trials: Iterable["optuna.Trial"]) -> Iterator[None]:
@@ -201,6 +195,10 @@ class Study:
             if self.is_shared:
                 thread.join()
 
+    def _ended(self) -> list[Any]:
+        """Return the trials that have ended, in the order of their numbers."""
+        return self._trials(self.states.COMPLETE, self.states.PRUNED, self.states.FAIL)
+
     def _trials(self, *states: Any) -> list[Any]:
         """Return the trials in these states that carry their parameters, in the order of their numbers."""
         trials = self.study.get_trials(deepcopy=False, states=states)
@@ -219,7 +217,7 @@ def _hash(request: Request, outcome: Outcome) -> str:
 
 
 def _distributions() -> dict[str, Any]:
-    whole = _optuna().distributions.IntDistribution
+    whole = require().distributions.IntDistribution
     return {
         "network": whole(-(10**6), 10**9),
         "steps": whole(1, 10**12),
@@ -227,12 +225,8 @@ def _distributions() -> dict[str, Any]:
     }
 
 
-def require() -> None:
-    """Refuse a search without Optuna."""
-    _optuna()
-
-
-def _optuna() -> Any:
+def require() -> Any:
+    """Return Optuna; a search without it is refused."""
     try:
         import optuna
     except ImportError:

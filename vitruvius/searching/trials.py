@@ -26,7 +26,7 @@ from vitruvius.datasets import Dataset, Split
 from vitruvius.training import classifier, device, session
 from vitruvius.training.batches import Batches
 from vitruvius.training.loop import EVALUATION_BATCH, Job
-from vitruvius.training.recipe import ClassifierSettings
+from vitruvius.training.recipe import CHANGEABLE, ClassifierSettings
 from vitruvius.training.results import Paused
 
 BASE = "mnist"
@@ -36,9 +36,7 @@ BASE = "mnist"
 class Training(RunConfig, ClassifierSettings):
     """The settings of one training, as `vitruvius train` records and reads them."""
 
-    changeable: ClassVar[tuple[str, ...]] = (
-        *("epochs", "cosine_epochs", "time_limit", "patience", "log", "doctor"),
-    )
+    changeable: ClassVar[tuple[str, ...]] = CHANGEABLE
 
 
 class Arrays(NamedTuple):

@@ -29,7 +29,7 @@ def keep(prepared: Prepared, training: Path, folder: Path, allow_inexact: bool) 
     with runs.opened("train", Training(), flags) as (run, config), device.threads(1):
         data = prepared.data
         job = new_job(config, data)
-        environment = training_environment(prepared)
+        environment = prepared.training_environment
         for _ in session.run_job(run, job, environment, allow_inexact):
             pass
         arch = job.model.arch
@@ -37,11 +37,6 @@ def keep(prepared: Prepared, training: Path, folder: Path, allow_inexact: bool) 
         result = classifier.finish(run, config, data, arch, job, inexact=inexact)  # type: ignore[arg-type]
         run.seal(environment)
     return result
-
-
-def training_environment(prepared: Prepared) -> dict[str, object]:
-    """Return the environment that a training records: that of the search without Optuna's version."""
-    return {key: value for key, value in prepared.environment.items() if key != "optuna"}
 
 
 def _copy(training: Path, folder: Path) -> None:

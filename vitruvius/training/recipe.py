@@ -27,6 +27,8 @@ Steps = Annotated[int, Field(ge=0)]
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
 Shift = Annotated[int | float, Field(ge=0, le=64)]
 """A fraction of the side below 1, whole pixels from 1 on."""
+CHANGEABLE = ("epochs", "cosine_epochs", "time_limit", "patience", "log", "doctor")
+"""Settings of a classifier that may differ when its training is resumed."""
 FALLING = 1 / 5
 """The share of the steps over which a trapezoid falls."""
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, ClassVar
 from vitruvius.core import config, records, runs, signals
 from vitruvius.core.config import Flags
 from vitruvius.core.errors import UserError
-from vitruvius.training.recipe import ClassifierSettings
+from vitruvius.training.recipe import CHANGEABLE, ClassifierSettings
 
 if TYPE_CHECKING:
     from vitruvius.checks import Finding
@@ -31,9 +31,7 @@ class Config(config.RunConfig, ClassifierSettings):
     """What is trained, on what, and how."""
 
     takes: ClassVar[tuple[str, ...]] = (*config.RunConfig.takes, "allow_inexact")
-    changeable: ClassVar[tuple[str, ...]] = (
-        *("epochs", "cosine_epochs", "time_limit", "patience", "log", "doctor"),
-    )
+    changeable: ClassVar[tuple[str, ...]] = CHANGEABLE
     short = ("data", "arch", "set", "recipe", "epochs", "steps", "batch", "lr", "init", "seed", "doctor")
     group: ClassVar[str] = "run"
     log: config.Names = ()
@@ -50,7 +48,8 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
 
     with ExitStack() as stack:
         stack.enter_context(distributed.init())
-        _refuse_to_watch_several(config)
+        if config.doctor and distributed.world_size() > 1:
+            raise UserError("--doctor watches one process: train without torchrun")
         for name in config.log:
             sinks.get(name)
         if distributed.world_size() == 1:  # a slower process of several would find the folder of the first
@@ -118,14 +117,6 @@ def _with_rate(config: Config, job: "Job", folder: runs.RunFolder) -> Generator[
         folder.write_config(config)
     yield records.Note(text=f"--lr auto: {test.chosen:g}, by a range test of {len(test.rates)} steps")
     return config
-
-
-def _refuse_to_watch_several(config: Config) -> None:
-    """Refuse --doctor in several processes before there is a run folder."""
-    from vitruvius.training import distributed
-
-    if config.doctor and distributed.world_size() > 1:
-        raise UserError("--doctor watches one process: train without torchrun")
 
 
 def _refuse_to_watch_another_way(config: Config, folder: runs.RunFolder) -> None:
