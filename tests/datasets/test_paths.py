@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from vitruvius.core import cache
 from vitruvius.datasets import _paths
 
 
@@ -21,7 +22,7 @@ def test_the_order_is_environment_known_places_cache(tmp_path: Path, monkeypatch
     names = ["shared/SET/raw", "shared/set", "home/known", "cache/vitruvius/set"]
     assert found == [tmp_path / name for name in names]
     monkeypatch.delenv("XDG_CACHE_HOME")
-    assert _paths.cache("set") == tmp_path / "home/.cache/vitruvius/set"
+    assert cache.folder("set") == tmp_path / "home/.cache/vitruvius/set"
 
 
 def test_the_first_complete_folder_is_taken_in_any_spelling(tmp_path: Path) -> None:

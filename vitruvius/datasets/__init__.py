@@ -23,8 +23,9 @@ from vitruvius.core import files, plugins
 from vitruvius.core.config import Part
 from vitruvius.core.errors import UserError, VitruviusError, unknown
 from vitruvius.core.records import Progress
-from vitruvius.datasets._survey import PARTS, PictureFiles
+from vitruvius.datasets._survey import PARTS as PARTS
 from vitruvius.datasets._survey import Fit as Fit
+from vitruvius.datasets._survey import PictureFiles
 from vitruvius.datasets._survey import Survey as Survey
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import math
 import os
 import shutil
 import zlib
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -108,6 +108,11 @@ def mapped(path: Path, shape: Sequence[int]) -> NDArray[np.uint8]:
     return np.memmap(path, np.uint8, "c", shape=tuple(shape))
 
 
+def locations(pictures: Sequence[Picture]) -> list[Location]:
+    """Return where each picture lies; its pixels get the row of its number."""
+    return [Location(row, str(p.path), p.offset, p.length) for row, p in enumerate(pictures)]
+
+
 def digest(named: Iterable[tuple[str, str]]) -> str:
     """Return the checksum of pictures by name and SHA-256; the same in any order."""
     return hashlib.sha256("".join(f"{name}\0{one}\0" for name, one in sorted(named)).encode()).hexdigest()
@@ -181,13 +186,9 @@ def _make(
 def _decoded(
     part: Path, pictures: Sequence[Picture], side: int, fit: Fit, label: str
 ) -> Generator[Progress, None, list[Outcome]]:
-    locations = [
-        Location(row, str(picture.path), picture.offset, picture.length)
-        for row, picture in enumerate(pictures)
-    ]
     target = _workers.Target(part, len(pictures), side, fit)
     found: list[Outcome] = []
-    for outcomes in _workers.decode(locations, target, _workers.cores()):
+    for outcomes in _workers.decode(locations(pictures), target, _workers.cores()):
         found += outcomes
         yield Progress(done=len(found), total=len(pictures), label=f"decoding {label}")
     return sorted(found)
@@ -240,10 +241,6 @@ def _least_used_first(paths: Iterable[Path]) -> list[Path]:
 
 def _remove_stale_parts(folder: Path) -> None:
     """Remove what killed processes have left: parts whose lock nobody holds."""
-    for part in _parts(folder):
+    for part in list(folder.glob("*.part")):
         with suppress(Timeout), FileLock(part.with_suffix(".lock"), timeout=0):
             part.unlink(missing_ok=True)
-
-
-def _parts(folder: Path) -> Iterator[Path]:
-    return iter(list(folder.glob("*.part")))

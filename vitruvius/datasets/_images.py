@@ -27,9 +27,8 @@ PIXEL_LIMIT = 200_000_000
 FILE_LIMIT = 2**29
 GREY = ("1", "L", "LA", "La", "I", "F", "I;16", "I;16B", "I;16L", "I;16N")
 SIXTEEN_BIT = ("I", "I;16", "I;16B", "I;16L", "I;16N")
-DRAFT = (
-    2  # a JPEG is decoded at no less than so many times the side, so that the resizing filter has its pixels
-)
+DRAFT = 2
+"""A JPEG is decoded at no less than so many times the side, so that the resizing filter has its pixels."""
 GAP = 4.0  # the same for the box filter that comes before the resizing filter in very large reductions
 BAND = 2**20  # pixels that are converted at a time
 ORIENTATION = 0x0112

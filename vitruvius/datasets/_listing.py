@@ -1,13 +1,13 @@
 """Pictures that were found but not yet read: where each lies, its class and its part."""
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from vitruvius.core.errors import UserError
 from vitruvius.datasets import stratified_order
+from vitruvius.datasets._survey import some as some
 
 FRACTION = 0.1  # fraction of an undivided set for validation, and for test
 PARTS = {"train": "train", "val": "validation", "validation": "validation", "test": "test"}
@@ -92,10 +92,3 @@ def refuse_strange(where: str, parts: dict[str, list[Picture]]) -> None:
         if strange := {picture.kind for picture in pictures} - known:
             names = some(sorted(name or "pictures outside the folders of classes" for name in strange))
             raise UserError(f"{where}: {part} has {names}, which train has not")
-
-
-def some(names: Iterable[str]) -> str:
-    """List at most ten names and the number of the others."""
-    listed = list(names)
-    more = f" and {len(listed) - 10:,} more" if len(listed) > 10 else ""
-    return ", ".join(listed[:10]) + more

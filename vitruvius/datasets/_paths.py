@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from vitruvius.core import cache as core_cache
+from vitruvius.core import cache
 from vitruvius.core.errors import UserError
 
 Names = Sequence[str]
@@ -24,11 +24,6 @@ def expand_home(path: str) -> Path:
     return Path(os.path.expanduser(path))
 
 
-def cache(name: str) -> Path:
-    """Return the folder for the downloads of a data set."""
-    return core_cache.folder(name)
-
-
 def folders(name: str, subfolders: Names, known: Names = (), data_dir: str | None = None) -> list[Path]:
     """Return the folders in which a data set is searched, in order.
 
@@ -40,7 +35,7 @@ def folders(name: str, subfolders: Names, known: Names = (), data_dir: str | Non
         return [*(root / sub for sub in subfolders), root]
     shared = os.environ.get("VITRUVIUS_DATA")
     asked = [expand_home(shared) / sub for sub in subfolders] if shared else []
-    return [*asked, *(expand_home(folder) for folder in known), cache(name)]
+    return [*asked, *(expand_home(folder) for folder in known), cache.folder(name)]
 
 
 def find(folders: Sequence[Path], names: Sequence[Names]) -> list[Path] | None:

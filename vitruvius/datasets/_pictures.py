@@ -23,7 +23,6 @@ from vitruvius.datasets import (
     _samples,
     stratified_order,
 )
-from vitruvius.datasets._decoder import Location
 from vitruvius.datasets._listing import Found, Picture
 from vitruvius.datasets._survey import PictureFiles, Sizes, sizes_of
 
@@ -173,10 +172,7 @@ def _fits_memory(count: int, side: int) -> bool:
 
 def _in_memory(pictures: Sequence[Picture], side: int, fit: Fit) -> Pixels:
     rows = np.zeros((len(pictures), 3, side, side), np.uint8)
-    outcomes = [
-        _decoder.decode(Location(row, str(p.path), p.offset, p.length), rows, fit)
-        for row, p in enumerate(pictures)
-    ]
+    outcomes = [_decoder.decode(location, rows, fit) for location in _cache.locations(pictures)]
     good = [outcome for outcome in outcomes if not outcome.fault]
     return Pixels(
         _cache.compact(rows, outcomes).copy(),

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import ClassVar, Literal
+from typing import Literal
 
 from vitruvius.core.blocks import Block, Cell, Table, Text
 from vitruvius.core.config import Strict
@@ -44,7 +44,6 @@ class PictureFiles(Strict):
 class Survey(Record):
     """The table of a data set."""
 
-    is_data: ClassVar[bool] = False
     name: str
     classes: tuple[str, ...]
     counts: dict[str, tuple[int, ...]]
@@ -59,7 +58,8 @@ class Survey(Record):
         of = f" of {counted(len(self.classes), 'class')}" if self.classes else " without labels"
         samples = counted(sum(total.values()), "sample")
         yield Text(text=f"{self.name}: {samples}{of}, {shape}", style="title")
-        yield Table(columns=("class", *self.counts, "all"), rows=tuple(self._rows()), note=self._note())
+        note = "the commonest classes first" if len(self.classes) > MOST_ROWS else ""
+        yield Table(columns=("class", *self.counts, "all"), rows=tuple(self._rows()), note=note)
         for sentence in (*self._sizes(), *self.remarks()):
             yield Text(text=sentence, style="note")
 
@@ -68,12 +68,6 @@ class Survey(Record):
         found = [*self._balance(), *self._left_out()]
         found += [f"there are no {part} samples" for part in PARTS[1:] if not sum(self.counts[part])]
         return found
-
-    @property
-    def majority(self) -> float:
-        """Return the accuracy of always answering with the commonest class of the training samples."""
-        counts = self.counts["train"]
-        return max(counts, default=0) / max(1, sum(counts))
 
     def _rows(self) -> Iterable[tuple[Cell, ...]]:
         columns = [self.counts[part] for part in self.counts]
@@ -88,9 +82,6 @@ class Survey(Record):
         if self.classes:
             totals = [sum(column) for column in columns]
             yield ("all", *totals, sum(totals))
-
-    def _note(self) -> str:
-        return "the commonest classes first" if len(self.classes) > MOST_ROWS else ""
 
     def _sizes(self) -> Iterable[str]:
         if self.files is None:
@@ -115,19 +106,20 @@ class Survey(Record):
         most, least = max(counts, key=counts.__getitem__), min(counts, key=counts.__getitem__)
         if counts[most] >= UNEQUAL * counts[least]:
             ratio = f"{counts[most]:,} of '{most}', {counts[least]:,} of '{least}'"
-            always = f"always answering '{most}' is right in {self.majority:.0%}"
+            share = counts[most] / max(1, sum(counts.values()))
+            always = f"always answering '{most}' is right in {share:.0%}"
             yield f"the classes are unequal ({ratio}): {always}"
         few = [name for name, count in counts.items() if count < FEW]
         if few:
-            yield f"fewer than {FEW} training samples: {_some(few)}"
+            yield f"fewer than {FEW} training samples: {some(few)}"
 
     def _left_out(self) -> Iterable[str]:
         if self.files is None:
             return
         if self.files.bad:
-            yield f"{len(self.files.bad):,} unreadable, left out: {_some(self.files.bad)}"
+            yield f"{len(self.files.bad):,} unreadable, left out: {some(self.files.bad)}"
         if self.files.foreign:
-            yield f"{len(self.files.foreign):,} other files, left out: {_some(self.files.foreign)}"
+            yield f"{len(self.files.foreign):,} other files, left out: {some(self.files.foreign)}"
 
 
 def sizes_of(found: Sequence[tuple[int, int, bool]]) -> Sizes:
@@ -153,6 +145,8 @@ def _times(size: tuple[int, int]) -> str:
     return f"{size[0]} x {size[1]}"
 
 
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more
+def some(names: Iterable[str]) -> str:
+    """List at most ten names and the number of the others."""
+    listed = list(names)
+    more = f" and {len(listed) - NAMED:,} more" if len(listed) > NAMED else ""
+    return ", ".join(listed[:NAMED]) + more

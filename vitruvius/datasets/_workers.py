@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
@@ -66,16 +67,7 @@ class Worker:
         self.process = self._start()
 
     def _start(self) -> "subprocess.Popen[str]":
-        path, pictures, side, fit = self.target
-        words = [
-            sys.executable,
-            "-m",
-            "vitruvius.datasets._decoder",
-            str(path),
-            str(pictures),
-            str(side),
-            fit,
-        ]
+        words = [sys.executable, "-m", "vitruvius.datasets._decoder", *map(str, self.target)]
         known = os.environ.get("PYTHONPATH")
         search = os.pathsep.join([str(PACKAGE.parent), *([known] if known else [])])
         return subprocess.Popen(  # nosec B603 # our own program, without a shell
@@ -120,11 +112,9 @@ class Worker:
         self.process.kill()
         self.process.wait()
         for stream in (self.process.stdin, self.process.stdout):
-            try:
+            with suppress(OSError):  # what was left in the pipe has no reader
                 if stream is not None:
                     stream.close()
-            except OSError:
-                pass  # what was left in the pipe has no reader
 
     def stop(self) -> None:
         """End the process."""

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from vitruvius.core import files
+from vitruvius.core import cache, files
 from vitruvius.core.errors import UserError, reason, unknown
 from vitruvius.datasets import Dataset, Split, _download, _paths, _samples
 
@@ -113,7 +113,7 @@ def _contents(layout: Layout, data_dir: str | None) -> tuple[dict[str, bytearray
         hint = f"the archive {layout.archive.name} of {HOST}/cifar.html (binary version) will do as it is"
         raise _paths.not_found("cifar", list(dict.fromkeys(folders + archive_folders)), names, hint)
     archive = layout.archive
-    path = archives[0] if archives else _paths.cache("cifar") / archive.name
+    path = archives[0] if archives else cache.folder("cifar") / archive.name
     if not archives:
         check = partial(check_archive, archive=archive)
         _download.fetch(f"{HOST}/{archive.name}", path, check, archive.size)

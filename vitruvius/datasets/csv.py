@@ -15,7 +15,7 @@ from typing import Any
 from vitruvius.core import files
 from vitruvius.core.errors import UserError
 from vitruvius.core.records import Progress
-from vitruvius.datasets import Dataset, Fit, _images, _listing, _paths, _pictures
+from vitruvius.datasets import Dataset, _images, _listing, _paths, _pictures
 from vitruvius.datasets._listing import PARTS, Found, Picture
 
 READS_PICTURES = True
@@ -28,19 +28,9 @@ COLUMNS = {
 }
 
 
-def csv(
-    file: str,
-    *,
-    data_dir: str | None = None,
-    validation: int | None = None,
-    seed: int = 0,
-    fit: Fit = "crop",
-    skip_bad: bool = False,
-    limit: int | None = None,
-) -> Dataset:
+def csv(file: str, *, data_dir: str | None = None, **options: Any) -> Dataset:
     """Load the pictures of a table (relative to `data_dir` if given), divided like those of a folder."""
-    options = _pictures.Options(validation, seed, fit, skip_bad, limit)
-    return _pictures.dataset(find(file, data_dir), options)
+    return _pictures.dataset(find(file, data_dir), _pictures.Options(**options))
 
 
 def decode(file: str, *, data_dir: str | None = None, **options: Any) -> Iterator[Progress]:

@@ -7,6 +7,7 @@ and is downloaded if the network may be used.
 from functools import partial
 from pathlib import Path
 
+from vitruvius.core import cache
 from vitruvius.core.errors import unknown
 from vitruvius.datasets import Dataset, _download, _idx, _paths
 
@@ -62,7 +63,7 @@ def fashion_mnist(
         return _idx.load(MINI, [SHIPPED / f"{name}.gz" for name in _idx.FILES], validation)
     if data_dir is not None or _paths.offline():
         raise _paths.not_found("fashion_mnist", folders, names, "fashion_mnist:mini ships with the package")
-    paths = [_paths.cache("fashion_mnist") / f"{name}.gz" for name in _idx.FILES]
+    paths = [cache.folder("fashion_mnist") / f"{name}.gz" for name in _idx.FILES]
     for path, sha256 in zip(paths, FULL.sha256, strict=True):
         _download.fetch(f"{MIRROR}/{path.name}", path, partial(_idx.read, sha256=sha256), _idx.LIMIT)
     return _idx.load(FULL, paths, validation)

@@ -12,30 +12,20 @@ from typing import Any
 
 from vitruvius.core.errors import UserError, reason
 from vitruvius.core.records import Progress
-from vitruvius.datasets import Dataset, Fit, _images, _listing, _paths, _pictures
+from vitruvius.datasets import Dataset, _images, _listing, _paths, _pictures
 from vitruvius.datasets._listing import PARTS, Found, Picture
 
 READS_PICTURES = True
 
 
-def folder(
-    path: str,
-    *,
-    data_dir: str | None = None,
-    validation: int | None = None,
-    seed: int = 0,
-    fit: Fit = "crop",
-    skip_bad: bool = False,
-    limit: int | None = None,
-) -> Dataset:
+def folder(path: str, *, data_dir: str | None = None, **options: Any) -> Dataset:
     """Load the pictures below a path (relative to `data_dir` if one is given) as squares.
 
     An undivided set gives a tenth each to validation and test, chosen by `seed` in proportion to the classes;
     `train` gives a tenth to validation if there is no `val`. Without a `test` the test part of a divided set
     is empty. The pictures have three channels unless all of them are grey. At most `limit` pictures are read.
     """
-    options = _pictures.Options(validation, seed, fit, skip_bad, limit)
-    return _pictures.dataset(find(path, data_dir), options)
+    return _pictures.dataset(find(path, data_dir), _pictures.Options(**options))
 
 
 def decode(path: str, *, data_dir: str | None = None, **options: Any) -> Iterator[Progress]:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from vitruvius.core import files
 from vitruvius.core.errors import UserError, reason
 from vitruvius.core.records import Progress
-from vitruvius.datasets import Dataset, Fit, _images, _listing, _paths, _pictures
+from vitruvius.datasets import Dataset, _images, _listing, _paths, _pictures
 from vitruvius.datasets._listing import PARTS, Found, Picture
 
 READS_PICTURES = True
@@ -37,19 +37,9 @@ class Member(NamedTuple):
     size: int
 
 
-def shards(
-    pattern: str,
-    *,
-    data_dir: str | None = None,
-    validation: int | None = None,
-    seed: int = 0,
-    fit: Fit = "crop",
-    skip_bad: bool = False,
-    limit: int | None = None,
-) -> Dataset:
+def shards(pattern: str, *, data_dir: str | None = None, **options: Any) -> Dataset:
     """Load the pictures of tar files (relative to `data_dir` if given), divided like those of a folder."""
-    options = _pictures.Options(validation, seed, fit, skip_bad, limit)
-    return _pictures.dataset(find(pattern, data_dir), options)
+    return _pictures.dataset(find(pattern, data_dir), _pictures.Options(**options))
 
 
 def decode(pattern: str, *, data_dir: str | None = None, **options: Any) -> Iterator[Progress]:

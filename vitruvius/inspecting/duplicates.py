@@ -8,6 +8,7 @@ share a band are compared. Shapes: B pictures, C channels, H and W their sides.
 
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import interpolate
 
-from vitruvius.datasets import Dataset, Split, stratified_order
+from vitruvius.datasets import PARTS, Dataset, Split, stratified_order
 from vitruvius.inspecting.results import Comparison, Duplicate
 
 SIDE, FREQUENCIES = 32, 8
@@ -27,7 +28,6 @@ CONTRAST = 2.0  # standard deviation of grey levels below which a picture has no
 MOST_IMAGES = 50_000
 MOST_PAIRS = 2_000_000
 AT_A_TIME = 1024
-PARTS = ("train", "validation", "test")
 
 
 class Hashed(NamedTuple):
@@ -46,15 +46,13 @@ def compare(data: Dataset) -> Comparison:
     parts = [_hashed(part, getattr(data, part), total) for part in PARTS]
     found: list[Duplicate] = []
     is_complete = True
-    for first in range(2):
-        for second in range(first + 1, 3):
-            pairs = _candidates(parts[first], parts[second])
-            for count, (one, other) in enumerate(pairs):
-                if count >= MOST_PAIRS:
-                    is_complete = False
-                    break
-                found += _judged(data, (PARTS[first], one), (PARTS[second], other))
-    looked_at = sum(min(len(getattr(data, part)), _share(len(getattr(data, part)), total)) for part in PARTS)
+    for first, second in combinations(parts, 2):
+        for count, (one, other) in enumerate(_candidates(first, second)):
+            if count >= MOST_PAIRS:
+                is_complete = False
+                break
+            found += _judged(data, (first.part, one), (second.part, other))
+    looked_at = sum(_share(len(getattr(data, part)), total) for part in PARTS)
     found.sort(key=lambda pair: -pair.correlation)
     return Comparison(
         duplicates=tuple(found),

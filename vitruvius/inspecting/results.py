@@ -1,7 +1,6 @@
 """What a look at a data set finds: its table, and pictures that occur in two parts. No torch."""
 
 from collections.abc import Iterable
-from typing import ClassVar
 
 from vitruvius.core import records
 from vitruvius.core.blocks import Block, Table, Text
@@ -42,7 +41,6 @@ class Comparison(Strict):
 class Result(records.Result):
     """The table of a data set, near-duplicates between its parts, and where the pages lie."""
 
-    is_data: ClassVar[bool] = True
     survey: Survey
     comparison: Comparison
     run: str
