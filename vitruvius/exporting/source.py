@@ -10,7 +10,7 @@ from vitruvius.arch.arch import Arch
 from vitruvius.core import files, integrity, runs
 from vitruvius.core.errors import UserError
 from vitruvius.core.integrity import Manifest
-from vitruvius.datasets import DataChoice, Dataset, Split
+from vitruvius.datasets import DataChoice, Dataset
 from vitruvius.nn.vit import ViT
 from vitruvius.training import predictor
 from vitruvius.training.batches import Batches, batches_of
@@ -46,11 +46,11 @@ class Source:
             ("training", self.data.train),
         )
         name, split = next((name, split) for name, split in splits if len(split))
-        return name, self._batches(split)
+        return name, batches_of(self.data, split)
 
     def calibration(self) -> Tensor:
         """Return normalised training images."""
-        chosen = self._batches(self.data.train)
+        chosen = batches_of(self.data, self.data.train)
         return chosen.batch(chosen.order(0)[:CALIBRATION_IMAGES]).x
 
     def preprocessing(self) -> dict[str, Any]:
@@ -63,9 +63,6 @@ class Source:
             "mean": list(self.mean),
             "std": list(self.std),
         }
-
-    def _batches(self, split: Split) -> Batches:
-        return batches_of(self.data, split)
 
 
 def arch_of(folder: Path) -> Arch:

@@ -4,13 +4,13 @@ from pathlib import Path
 
 from vitruvius.core import files
 from vitruvius.core.blocks import Panels, Scatter
-from vitruvius.measuring.results import Measurement, Result, as_csv, where
+from vitruvius.measuring.results import Measurement, Result, where
 from vitruvius.render import figures
 
 
 def write(folder: Path, result: Result) -> None:
     """Write the table and, if anything was measured, the picture."""
-    files.write(folder / "measure.csv", as_csv(result.rows))
+    files.write(folder / "measure.csv", files.csv_text([row.model_dump() for row in result.rows]))
     if any(row.median_ms for row in result.rows):
         figures.write_png(panels(result), folder / "latency.png")
 

@@ -1,7 +1,5 @@
 """What a measurement reports: a row per network, runtime and batch size, and the machine. No torch."""
 
-import csv
-import io
 from collections.abc import Iterable
 from typing import Any
 
@@ -101,19 +99,6 @@ def where(device: str, threads: int) -> str:
     return f"{device}, {counted(threads, 'thread')}"
 
 
-def as_csv(rows: Iterable[Measurement]) -> str:
-    """Return all rows as CSV; what was not measured is empty.
-
-    >>> as_csv([Measurement(name="a", runtime="torch", batch=1, params=2, macs=3)]).splitlines()[1]
-    'a,torch,1,2,3,,,,,,,,'
-    """
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(Measurement.model_fields), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(row.model_dump() for row in rows)
-    return text.getvalue()
-
-
 def summarise(calls_ms: list[float], is_busy: bool) -> tuple[float, float, float]:
     """Return the median of the calls and an interval around it.
 
@@ -155,12 +140,5 @@ def _cells(row: Measurement) -> tuple[str | int | float | None, ...]:
     interval = None if row.low_ms is None else f"{row.low_ms:.3g} .. {row.high_ms:.3g}"
     peak = None if row.peak_bytes is None else row.peak_bytes / MIB
     sizes = (row.name, row.runtime, row.batch, row.params, row.macs)
-    return (
-        *sizes,
-        row.median_ms,
-        interval,
-        row.images_per_second,
-        peak,
-        row.startup_ms,
-        row.joules_per_image,
-    )
+    times = (row.median_ms, interval, row.images_per_second)
+    return *sizes, *times, peak, row.startup_ms, row.joules_per_image

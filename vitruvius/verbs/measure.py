@@ -24,18 +24,8 @@ class Config(config.RunConfig, MeasureSettings):
 
     takes: ClassVar[tuple[str, ...]] = (*config.Config.takes, "name", "runs")
     short: ClassVar[tuple[str, ...]] = (
-        *(
-            "networks",
-            "batch",
-            "runtime",
-            "device",
-            "training",
-            "calibrate",
-            "repeats",
-            "threads",
-            "name",
-            "json",
-        ),
+        *("networks", "batch", "runtime", "device", "training", "calibrate", "repeats", "threads"),
+        *("name", "json"),
     )
 
 
