@@ -34,11 +34,9 @@ class Draws(NamedTuple):
 
     def of(self, row_B: Tensor, device: torch.device) -> "Draws":
         """Return these rows on a device; the noise is one for all rows."""
-        parts = {name: value for name, value in self._asdict().items() if value is not None}
-        noise = {name: parts.pop(name) for name in ("noise",) if name in parts}
-        rows = {name: value[row_B] for name, value in parts.items()}
-        moved = {n: value.to(device, non_blocking=True) for n, value in (rows | noise).items()}
-        return Draws(**moved)
+        known = {name: value for name, value in self._asdict().items() if value is not None}
+        rows = {name: value if name == "noise" else value[row_B] for name, value in known.items()}
+        return Draws(**{name: value.to(device, non_blocking=True) for name, value in rows.items()})
 
 
 @lru_cache(maxsize=1)

@@ -20,9 +20,8 @@ WARMUP_FRACTION, LONGEST_WARMUP = 0.1, 1000
 SHIFT = 0.08
 CROPS = ((20_000, 0.2), (200_000, 0.1))
 """Below so many training images, random crops may cut off this fraction of the side."""
-SMALLEST_AUGMENTED_SIDE = (
-    16  # a shift of one pixel moves a digit of 8 pixels by more than its strokes are wide
-)
+SMALLEST_AUGMENTED_SIDE = 16
+"""A shift of one pixel moves a digit of 8 pixels by more than its strokes are wide."""
 
 
 class Facts(Strict):

@@ -46,10 +46,8 @@ def measure(data: Dataset) -> Baselines | None:
     if data.train.y is None or len(data.classes) < 2 or not len(data.train):
         return None
     side = _side(data)
-    train, validation = (
-        _samples(data.train, side, TRAIN_IMAGES),
-        _samples(data.validation, side, OTHER_IMAGES),
-    )
+    train = _samples(data.train, side, TRAIN_IMAGES)
+    validation = _samples(data.validation, side, OTHER_IMAGES)
     scaled = _scaling(train.x)
     x = scaled(train.x)
     neighbours = _nearest(x, train.y, len(data.classes))
@@ -86,7 +84,8 @@ def test(known: Baselines, data: Dataset) -> Baselines:
     """Add the accuracies on the test images; the penalty stays the one that was chosen."""
     if not len(data.test) or not known.found:
         return known
-    train, tested = (_samples(split, known.side, n) for split, n in _limits(data))
+    train = _samples(data.train, known.side, TRAIN_IMAGES)
+    tested = _samples(data.test, known.side, OTHER_IMAGES)
     scaled, classes = _scaling(train.x), len(data.classes)
     x = scaled(train.x)
     found = []
@@ -106,10 +105,6 @@ def read(folder: RunFolder) -> Baselines | None:
 def keep(folder: RunFolder, found: Baselines) -> None:
     """Write the baselines into the run folder, so that a resumed run need not measure them again."""
     files.write_json(folder.path(FILE), found.model_dump(mode="json"))
-
-
-def _limits(data: Dataset) -> tuple[tuple[Split, int], tuple[Split, int]]:
-    return (data.train, TRAIN_IMAGES), (data.test, OTHER_IMAGES)
 
 
 def _neighbours(accuracy: float | None) -> Baseline:

@@ -9,7 +9,8 @@ from pathlib import Path
 from vitruvius.arch import cost
 from vitruvius.arch.arch import Arch
 from vitruvius.core.blocks import Block, Cell, Heatmap, Table, Text
-from vitruvius.training.results import ClassScore, TestScore, class_scores
+from vitruvius.training import results
+from vitruvius.training.results import TestScore, class_scores
 
 LONGEST_LIST = 40
 """Classes that are listed by name."""
@@ -35,11 +36,11 @@ def verdict(score: TestScore, what: str) -> str:
 
 
 def class_table(classes: Sequence[str], score: TestScore) -> Table:
-    """Show for every class how many images it has, how many are found, and how many predictions are right."""
-    rows = [_row(one) for one in class_scores(classes, score)[:MOST_ROWS]]
-    columns = ("class", "images", "right", "recall", "predicted", "precision")
-    title = f"The first {len(rows):,} of {len(classes):,} classes" if len(rows) < len(classes) else "Classes"
-    return Table(title=title, columns=columns, rows=tuple(rows))
+    """Show the score of every class, of very many classes those of the first ones."""
+    shown = class_scores(classes, score)[:MOST_ROWS]
+    is_cut = len(shown) < len(classes)
+    title = f"The first {len(shown):,} of {len(classes):,} classes" if is_cut else "Classes"
+    return results.class_table(shown, title)
 
 
 def confusion(classes: Sequence[str], counts: Sequence[Sequence[int]], what: str = "Test images") -> Heatmap:
@@ -116,11 +117,6 @@ def use(run: str) -> list[Block]:
         Text(text="\n".join(lines), style="code"),
         Text(text=f"{shell}; `--overlay` shows where it looks, `vitruvius export` writes other formats."),
     ]
-
-
-def _row(one: ClassScore) -> tuple[Cell, ...]:
-    recall, precision = (None if value is None else f"{value:.1%}" for value in (one.recall, one.precision))
-    return one.name, one.images, one.right, recall, one.predicted, precision
 
 
 def _span(values: Iterable[int]) -> str:

@@ -91,13 +91,12 @@ def _network(settings: ClassifierSettings, data: Dataset) -> Arch:
 
 
 def _facts(data: Dataset, known: Baselines | None) -> auto.Facts:
-    mirrored = known.mirrored if known else None
     return auto.Facts(
         images=len(data.train),
         classes=len(data.classes),
         side=data.shape[-1],
         channels=data.shape[0],
-        mirrored=mirrored,
+        mirrored=known.mirrored if known else None,
     )
 
 
@@ -239,11 +238,9 @@ def finish(
     if known and job.is_finished:
         reached = test.accuracy if test else accuracy
         more |= {"against_baselines": _comparison(folder, settings, data, known, reached)}
+    tested = {f"test_{name}": getattr(test, name, None) for name in ("accuracy", "loss", "interval", "top5")}
     result = Result(
-        test_accuracy=None if test is None else test.accuracy,
-        test_loss=None if test is None else test.loss,
-        test_interval=None if test is None else test.interval,
-        test_top5=None if test is None else test.top5,
+        **tested,
         test_images=len(data.test),
         test_readings=readings.count,
         finished=job.is_finished,

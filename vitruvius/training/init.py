@@ -72,12 +72,10 @@ def notes(settings: ClassifierSettings, data: Dataset, arch: Arch) -> Iterator[N
     if settings.init is None:
         return
     origin = read(settings.init)
-    with torch.device("meta"):
-        net = ViT(arch)
-    head = _head(origin)
+    head = origin.weights.get("head.weight", origin.weights.get("classifier.weight"))
     if head is None:
         yield Note(text=f"--init {origin.name}: it has no head: that of this network starts untrained")
-    elif _is_replaced(net, origin):
+    elif head.shape != (arch.classes, arch.width):
         counts = f"it tells {counted(len(head), 'class')} apart, this network {arch.classes:,}"
         yield Note(text=f"--init {origin.name}: its head is replaced by an untrained one: {counts}")
     elif origin.classes and origin.classes != data.classes:
@@ -190,15 +188,6 @@ def _training_images(run: Path, settings: ClassifierSettings, data: Dataset) -> 
 
 def _digest(image: Tensor) -> bytes:
     return hashlib.sha256(image.contiguous().numpy().tobytes()).digest()
-
-
-def _head(origin: Origin) -> Tensor | None:
-    return origin.weights.get("head.weight", origin.weights.get("classifier.weight"))
-
-
-def _is_replaced(net: ViT, origin: Origin) -> bool:
-    head = _head(origin)
-    return head is None or head.shape != net.head.weight.shape
 
 
 def _difference(field: str, theirs: Any, ours: Any) -> str:

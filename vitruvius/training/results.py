@@ -158,6 +158,18 @@ def class_scores(classes: Sequence[str], score: TestScore) -> list[ClassScore]:
     ]
 
 
+def class_table(scores: Sequence[ClassScore], title: str = "") -> Table:
+    """Show for every class how many images it has, how many are found, and how many predictions are right."""
+    rows = []
+    for one in scores:
+        recall, precision = (
+            None if share is None else f"{share:.1%}" for share in (one.recall, one.precision)
+        )
+        rows.append((one.name, one.images, one.right, recall, one.predicted, precision))
+    columns = ("class", "images", "right", "recall", "predicted", "precision")
+    return Table(title=title, columns=columns, rows=tuple(rows))
+
+
 def wilson(right: int, images: int) -> tuple[float, float]:
     r"""Return the 95 % interval of a share by its score test (Wilson 1927); (0, 1) without images.
 
@@ -357,11 +369,5 @@ class Evaluation(records.Result):
         yield Text(text=self.verdict, style="title")
         for note in self.notes:
             yield Text(text=note, style="note")
-        rows = []
-        for one in self.classes:
-            shares = (None if value is None else f"{value:.1%}" for value in (one.recall, one.precision))
-            recall, precision = shares
-            rows.append((one.name, one.images, one.right, recall, one.predicted, precision))
-        columns = ("class", "images", "right", "recall", "predicted", "precision")
-        yield Table(columns=columns, rows=tuple(rows))
+        yield class_table(self.classes)
         yield Text(text=f"report.html and pictures: {self.run}", style="note")

@@ -1,7 +1,6 @@
 """The teacher of a distillation: a finished run that scores the images on which another network learns."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -17,14 +16,9 @@ Teacher = Callable[[Tensor], Tensor]
 """Images as the network in training sees them (B, C, H, W) -> scores of the classes of its data (B, K)."""
 
 
-def find(source: str) -> Path:
-    """Return the run folder of a teacher."""
-    return runs.find(source, "train")
-
-
 def fingerprint(source: str) -> str:
     """Return the SHA-256 of the teacher's weights: a resumed run must have the same one."""
-    return files.sha256(find(source) / "model.safetensors")
+    return files.sha256(runs.find(source, "train") / "model.safetensors")
 
 
 def load(source: str, data: Dataset, where: torch.device, dtype: torch.dtype) -> Teacher:
@@ -32,7 +26,7 @@ def load(source: str, data: Dataset, where: torch.device, dtype: torch.dtype) ->
 
     Images are brought to its size and its normalisation; its classes are matched by name.
     """
-    model = predictor.load(find(source))
+    model = predictor.load(runs.find(source, "train"))
     arch = model.net.arch
     places = {name: place for place, name in enumerate(model.classes)}
     if missing := [name for name in data.classes if name not in places]:
