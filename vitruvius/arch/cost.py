@@ -228,12 +228,8 @@ def memory_bytes() -> int:
     """Return the memory that this process may use: the machine's, or the limit of its container."""
     try:
         machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (
-        AttributeError,
-        ValueError,
-        OSError,
-    ):  # Windows has no sysconf: refuse nothing that a large server could hold
-        machine = UNKNOWN_MEMORY
+    except (AttributeError, ValueError, OSError):  # Windows has no sysconf
+        machine = UNKNOWN_MEMORY  # refuse nothing that a large server could hold
     for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         try:
             machine = min(machine, int(Path(limit).read_text()))

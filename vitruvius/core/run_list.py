@@ -121,6 +121,8 @@ def read(folder: Path) -> Run | None:
         result = _fields(folder / "result.json") if (folder / "result.json").is_file() else None
     except UserError as error:
         return Run(**known, data=None, best=None, measure=None, state=str(error), bytes=size)
+    # A training that a time limit has stopped has a result too.
+    is_finished = result is not None and result.get("finished") is not False
     value, measure = _best(result or {})
     data = config.get("data")
     return Run(
@@ -129,14 +131,9 @@ def read(folder: Path) -> Run | None:
         best=value,
         measure=measure,
         seconds=_seconds(result or {}),
-        state=_held(folder) or ("finished" if _is_finished(result) else "unfinished"),
+        state=_held(folder) or ("finished" if is_finished else "unfinished"),
         bytes=size,
     )
-
-
-def _is_finished(result: dict[str, Any] | None) -> bool:
-    """Return whether a run has come to its end; a training that a time limit has stopped has a result too."""
-    return result is not None and result.get("finished") is not False
 
 
 def _seconds(result: dict[str, Any]) -> float | None:
@@ -171,10 +168,8 @@ def _held(folder: Path) -> str:
 def _is_alive(process: int) -> bool:
     try:
         os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # it is another user's
-        return True
+    except OSError as error:
+        return not isinstance(error, ProcessLookupError)  # else it is another user's
     return True
 
 

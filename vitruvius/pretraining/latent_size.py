@@ -1,6 +1,6 @@
 """Explain how the latent size of autoencoders mattered in a run, in sentences with the run's numbers."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from vitruvius.core.blocks import Block, Text
 from vitruvius.pretraining.results import Result
@@ -38,7 +38,7 @@ def answer(result: Result, linear: bool) -> list[Block]:
 
 def _about_loss(objective: str, losses: Losses, result: Result) -> Iterator[str]:
     """The first half of the answer: reconstruction."""
-    values = listed(f"{loss:.4g} at latent {latent}" for latent, loss in losses.items())
+    values = ", ".join(f"{loss:.4g} at latent {latent}" for latent, loss in losses.items())
     yield f"Reconstruction ({objective}): the validation loss is {values}."
     falls = list(losses.values()) == sorted(losses.values(), reverse=True)
     end = "falls as the latent size grows" if falls else "does not fall with every step of the latent size"
@@ -46,7 +46,7 @@ def _about_loss(objective: str, losses: Losses, result: Result) -> Iterator[str]
     features, variance = result.features, result.variance
     optimum = {c.latent: c.optimum for c in result.certificates}
     if optimum:
-        left = listed(f"{optimum[latent]:.4g} at {latent}" for latent in sorted(optimum))
+        left = ", ".join(f"{optimum[latent]:.4g} at {latent}" for latent in sorted(optimum))
         yield (
             f"Why: of a total variance of {variance:.4g} a linear code of k numbers keeps at most the k "
             f"directions of largest variance; on the training samples PCA, the best such code, leaves {left}."
@@ -67,7 +67,7 @@ def _about_loss(objective: str, losses: Losses, result: Result) -> Iterator[str]
 
 def _about_probe(objective: str, accuracies: Accuracies, result: Result, linear: bool) -> Iterator[str]:
     """The second half of the answer: the probe."""
-    values = listed(f"{before:.1%} -> {after:.1%} at {k}" for k, (before, after) in accuracies.items())
+    values = ", ".join(f"{before:.1%} -> {after:.1%} at {k}" for k, (before, after) in accuracies.items())
     yield f"Probe ({objective}), before -> after training, by latent size: {values}."
     small, best = next(iter(accuracies)), _best(accuracies)
     lost = accuracies[best][1] - accuracies[small][1]
@@ -107,15 +107,10 @@ def _about_other_objectives(accuracies: Accuracies, result: Result) -> Iterator[
         loss = "unknown" if one.val_loss is None else f"{one.val_loss:.4g}"
         named.append(f"{one.objective} {one.accuracy:.1%} (loss {loss})")
     yield (
-        f"By objective, at latent {best}: {listed(named)}. The losses are those of clean inputs: denoise and "
-        "mask minimise the error of answers to corrupted ones, so theirs may be higher though the features "
-        "are as good."
+        f"By objective, at latent {best}: {', '.join(named)}. The losses are those of clean inputs: denoise "
+        "and mask minimise the error of answers to corrupted ones, so theirs may be higher though the "
+        "features are as good."
     )
-
-
-def listed(words: Iterable[object]) -> str:
-    """Join words by commas."""
-    return ", ".join(map(str, words))
 
 
 def _best(accuracies: Accuracies) -> int:
