@@ -9,6 +9,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -106,11 +107,9 @@ def beside(folder: Path) -> list[Beside]:
     """Return what the intact checkpoints of a run say about the files beside them, oldest first."""
     found = []
     for path in checkpoints(folder / "state"):
-        try:
+        with suppress(UserError):  # whoever needs this checkpoint says so
             described = read_checkpoint(path)
-        except UserError:  # whoever needs this checkpoint says so
-            continue
-        found += [described.beside] if described.beside else []
+            found += [described.beside] if described.beside else []
     return found
 
 
@@ -175,80 +174,67 @@ def check(folder: Path) -> list[str]:
 
     A run that another process is writing at this moment may show faults that are none.
     """
+    faults: list[str] = []
     try:
-        return list(_faults(folder))
+        _check(folder, faults)
     except OSError as error:
         return [f"{folder}: {reason(error)}"]
+    return faults
 
 
-def _faults(folder: Path) -> Iterator[str]:
+@contextmanager
+def _noted(faults: list[str]) -> Iterator[None]:
+    """Inside, a refusal is noted as a fault."""
+    try:
+        yield
+    except UserError as error:
+        faults.append(str(error))
+
+
+def _check(folder: Path, faults: list[str]) -> None:
     for path in sorted(folder.iterdir()):
         if path.is_symlink() or not (files.is_regular(path) or path.is_dir()):
-            yield f"{path}: it is not a regular file"
-    try:
-        recorded: dict[str, Any] | None = files.read_object(folder / "config.json", follow=False)
-    except UserError as error:
-        recorded = None
-        yield str(error)
-    try:
-        manifest = read_manifest(folder) or Manifest()
-    except UserError as error:
-        manifest = Manifest()
-        yield str(error)
+            faults.append(f"{path}: it is not a regular file")
+    recorded: dict[str, Any] = {}
+    manifest = Manifest()
+    with _noted(faults):
+        recorded = files.read_object(folder / "config.json", follow=False)
+    with _noted(faults):
+        manifest = read_manifest(folder) or manifest
     names = [*manifest.files, *([MODEL] if MODEL not in manifest.files and (folder / MODEL).exists() else [])]
     for name in names:
-        yield from _fault_of(folder, name, manifest)
-    yield from _state_faults(folder, recorded)
-    yield from _line_faults(folder / RECORDS)
+        if Path(name).name != name:
+            faults.append(f"{folder / 'manifest.json'}: {name!r} is not a name of a file")
+        elif name != "config.json" or manifest.hashed:  # older versions rewrote it without the manifest
+            with _noted(faults):
+                verify(folder, name)
+    with _noted(faults):
+        for path in checkpoints(folder / "state"):
+            with _noted(faults):
+                _check_checkpoint(folder, path, recorded, faults)
+    _check_lines(folder / RECORDS, faults)
 
 
-def _fault_of(folder: Path, name: str, manifest: Manifest) -> Iterator[str]:
-    if Path(name).name != name:
-        yield f"{folder / 'manifest.json'}: {name!r} is not a name of a file"
-        return
-    if name == "config.json" and not manifest.hashed:
-        return  # older versions rewrote it without the manifest
-    try:
-        verify(folder, name)
-    except UserError as error:
-        yield str(error)
+def _check_checkpoint(folder: Path, path: Path, recorded: dict[str, Any], faults: list[str]) -> None:
+    described, tensors = read_checkpoint(path), path.with_suffix(".safetensors")
+    if not files.is_regular(tensors):
+        faults.append(f"{tensors}: is missing or not a regular file")
+    elif files.sha256(tensors, follow=False) != described.sha256:
+        faults.append(f"{tensors}: its SHA-256 does not match: the file is damaged")
+    if described.beside and (fault := records_fault(folder / RECORDS, described.beside.records)):
+        faults.append(fault)
+    if described.beside and recorded and (fault := config_fault(recorded, described.beside)):
+        faults.append(f"{folder / 'config.json'}: {fault}")
 
 
-def _state_faults(folder: Path, recorded: dict[str, Any] | None) -> Iterator[str]:
-    try:
-        descriptions = checkpoints(folder / "state")
-    except UserError as error:
-        yield str(error)
-        return
-    for path in descriptions:
-        tensors = path.with_suffix(".safetensors")
-        try:
-            described = read_checkpoint(path)
-            if not files.is_regular(tensors):
-                yield f"{tensors}: is missing or not a regular file"
-            elif files.sha256(tensors, follow=False) != described.sha256:
-                yield f"{tensors}: its SHA-256 does not match: the file is damaged"
-            if described.beside and (fault := records_fault(folder / RECORDS, described.beside.records)):
-                yield fault
-            if described.beside and recorded and (fault := config_fault(recorded, described.beside)):
-                yield f"{folder / 'config.json'}: {fault}"
-        except UserError as error:
-            yield str(error)
-
-
-def _line_faults(path: Path) -> Iterator[str]:
+def _check_lines(path: Path, faults: list[str]) -> None:
     if not os.path.lexists(path):
         return
-    try:
+    with _noted(faults):
         lines = files.read(path, files.LINES_LIMIT).split(b"\n")
-    except UserError as error:
-        yield str(error)
-        return
-    for number, line in enumerate(lines[:-1], 1):  # after the last line break stands a torn line or nothing
-        try:
-            files.parse_line(line, f"{path}: line {number}")
-        except UserError as error:
-            yield str(error)
+        for number, line in enumerate(lines[:-1], 1):  # after the last break stands a torn line or nothing
+            with _noted(faults):
+                files.parse_line(line, f"{path}: line {number}")
 
 
 def _read_hashed(path: Path) -> tuple[dict[str, Any], bool]:

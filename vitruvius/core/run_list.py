@@ -169,7 +169,7 @@ def _is_alive(process: int) -> bool:
     try:
         os.kill(process, 0)
     except OSError as error:
-        return not isinstance(error, ProcessLookupError)  # else it is another user's
+        return not isinstance(error, ProcessLookupError)  # another error: it is another user's
     return True
 
 
