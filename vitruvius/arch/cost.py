@@ -12,8 +12,9 @@ count all tokens of all layers nevertheless, as published figures do; memory cou
 
 import math
 import os
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from vitruvius.arch.arch import Arch, Layer
 from vitruvius.core.errors import UserError
@@ -140,8 +141,11 @@ def folds(kernel: str, tokens: int, width: int, head_dim: int) -> bool:
     >>> folds("softmax", 17, 64, 64), folds("softmax", 17, 64, 8), folds("softmax", 197, 64, 64)
     (True, False, False)
     """
-    if kernel != "softmax" or tokens > PAIRWISE_TOKENS:
-        return False
+    return kernel == "softmax" and tokens <= PAIRWISE_TOKENS and folding_saves(tokens, width, head_dim)
+
+
+def folding_saves(tokens: Any, width: Any, head_dim: Any) -> Any:
+    """Whether the folded order takes fewer multiply-adds; of arrays, for each entry."""
     saved = head_dim * (2 * width + tokens) - width * (width + tokens)
     return FOLDING_BATCH * tokens * saved > width**2 * head_dim
 
@@ -231,10 +235,8 @@ def memory_bytes() -> int:
     except (AttributeError, ValueError, OSError):  # Windows has no sysconf
         machine = UNKNOWN_MEMORY  # refuse nothing that a large server could hold
     for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        try:
+        with suppress(OSError, ValueError):  # no such group, or "max"
             machine = min(machine, int(Path(limit).read_text()))
-        except (OSError, ValueError):  # no such group, or "max"
-            continue
     return machine
 
 

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 from vitruvius.arch.arch import Arch
 from vitruvius.arch.cost import (
     FLOAT,
-    FOLDING_BATCH,
     PAIRWISE_TOKENS,
     TRAINING_COPIES,
-    Part,
+    folding_saves,
     stem_floats,
     stem_parts,
 )
@@ -53,13 +52,6 @@ class Networks:
         import numpy as np
 
         return np.arange(self.heads_nL.shape[1]) < self.depth_n[:, None]
-
-    @cached_property
-    def is_last_nL(self) -> "NDArray[np.bool_]":
-        """Whether each layer is the last of its network."""
-        import numpy as np
-
-        return np.arange(self.heads_nL.shape[1]) == self.depth_n[:, None] - 1
 
     def summed(self, values_nL: Any) -> "Ints":
         """Add up over the layers that each network has, (n,)."""
@@ -105,10 +97,11 @@ def costs(networks: Networks) -> Costs:
     alike = [like.model_copy(update={"patch": int(patch)}) for patch in patches]
     patch_dim_n = np.array([arch.mapped_dim for arch in alike])[which_n]
     stem_params_n, stem_macs_n = (
-        np.array([_sum(stem_parts(arch), name) for arch in alike])[which_n] for name in ("params", "macs")
+        np.array([sum(getattr(part, name) for part in stem_parts(arch)) for arch in alike])[which_n]
+        for name in ("params", "macs")
     )
     inner = heads * dim
-    folds = _folds(tokens, width, dim)
+    folds: Any = (tokens <= PAIRWISE_TOKENS) & folding_saves(tokens, width, dim)
     scales = width * int(like.layer_scale > 0)
 
     params = 4 * width + 4 * width * inner + 3 * inner * like.qkv_bias + width * like.out_bias
@@ -117,7 +110,8 @@ def costs(networks: Networks) -> Costs:
     attention = 2 * heads * tokens**2 * np.where(folds, width, dim)
     projections = np.where(folds, 2 * tokens * heads * width**2, 4 * tokens * width * inner)
     macs = attention + projections + 2 * tokens * width * mlp
-    asking: Any = np.where(networks.is_last_nL & (like.pooling == "cls"), 1, tokens)
+    is_last = np.arange(heads.shape[1]) == networks.depth_n[:, None] - 1
+    asking: Any = np.where(is_last & (like.pooling == "cls"), 1, tokens)
     kept = 2 * (tokens + asking) * (width + 1)
     kept = kept + np.where(folds, 2 * asking * heads * width, 2 * (tokens + asking) * inner)
     kept = kept + heads * np.where(tokens > PAIRWISE_TOKENS, asking, asking * tokens) + 2 * asking * mlp
@@ -142,13 +136,3 @@ def costs(networks: Networks) -> Costs:
         pass_bytes_n=FLOAT * summed(once),
         attention_macs_n=summed(attention),
     )
-
-
-def _sum(parts: list[Part], field: str) -> int:
-    return sum(getattr(part, field) for part in parts)
-
-
-def _folds(tokens: "Ints", width: "Ints", head_dim: "Ints") -> Any:
-    """Whether each layer multiplies its projections with one another first, as `cost.folds` says."""
-    saved = head_dim * (2 * width + tokens) - width * (width + tokens)
-    return (tokens <= PAIRWISE_TOKENS) & (FOLDING_BATCH * tokens * saved > width**2 * head_dim)

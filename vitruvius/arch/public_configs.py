@@ -89,30 +89,23 @@ def refuse_inexpressible(arch: Arch, library: str) -> None:
     """Refuse a network that a library cannot express, with every reason."""
     uneven = [name for name in ("heads", "head_dim", "mlp") if isinstance(getattr(arch, name), tuple)]
     inner = {layer.heads * layer.head_dim for layer in arch.layers}
-    reasons = [f"{name} that differ from layer to layer" for name in uneven]
-    if arch.kernel != "softmax":
-        reasons.append(f"the kernel {arch.kernel}")
-    if not uneven and inner != {arch.width}:
-        reasons.append(f"heads x head_dim {inner.pop()} other than width {arch.width}")
-    if arch.stem:
-        reasons.append(f"a stem of {counted(len(arch.stem), 'convolution')}")
-    if not arch.out_bias:
-        reasons.append("out_bias false")
+    applies: dict[str, Any] = {f"{name} that differ from layer to layer": True for name in uneven} | {
+        f"the kernel {arch.kernel}": arch.kernel != "softmax",
+        f"heads x head_dim {min(inner)} other than width {arch.width}": not uneven and inner != {arch.width},
+        f"a stem of {counted(len(arch.stem), 'convolution')}": arch.stem,
+        "out_bias false": not arch.out_bias,
+    }
     if library == "transformers":
-        if arch.positions != "learned":
-            reasons.append(f"positions {arch.positions}")
-        if arch.pooling != "cls":
-            reasons.append(f"pooling {arch.pooling}")
-        if not arch.class_token:
-            reasons.append("class_token false")
-        if arch.layer_scale:
-            reasons.append(f"layer_scale {arch.layer_scale:g}")
+        applies |= {
+            f"positions {arch.positions}": arch.positions != "learned",
+            f"pooling {arch.pooling}": arch.pooling != "cls",
+            "class_token false": not arch.class_token,
+            f"layer_scale {arch.layer_scale:g}": arch.layer_scale,
+        }
     else:
-        if arch.positions == "sinusoidal":
-            reasons.append("positions sinusoidal")
-        if arch.norm_eps != TIMM_EPS:
-            reasons.append(f"norm_eps {arch.norm_eps:g} other than {TIMM_EPS:g}")
-    if reasons:
+        applies["positions sinusoidal"] = arch.positions == "sinusoidal"
+        applies[f"norm_eps {arch.norm_eps:g} other than {TIMM_EPS:g}"] = arch.norm_eps != TIMM_EPS
+    if reasons := [reason for reason, is_so in applies.items() if is_so]:
         raise UserError(f"--format {library} cannot express {', '.join(reasons)}; choose onnx or safetensors")
 
 

@@ -122,10 +122,9 @@ class Space(Strict):
 
     def choices_for(self, width: float) -> dict[str, int]:
         """Return how many choices there are for heads, head_dim and mlp_ratio at a width."""
-        dims = max(1, len(self.values("head_dim")))
         return {
             "heads": len(self.heads_for(width)),
-            "head_dim": dims,
+            "head_dim": max(1, len(self.values("head_dim"))),
             "mlp_ratio": len(self.values("mlp_ratio")),
         }
 
