@@ -12,6 +12,7 @@ take `fit`, `skip_bad` and `limit`, and have `decode`, which fills the cache and
 import inspect
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -232,10 +233,23 @@ def read_image(path: Path, side: int, fit: Fit = "squash") -> "NDArray[np.uint8]
 
 
 def stratified_order(labels: Sequence[Hashable], seed: int) -> list[int]:
-    """Return all indices in a random order whose every prefix holds the classes in proportion."""
-    from vitruvius.datasets import _order
+    """Return all indices in a random order whose every prefix holds the classes in proportion.
 
-    return _order.stratified_order(labels, seed)
+    In random order, the i-th of the n samples of a class gets the key (i + 1/2) / n; the keys are sorted.
+
+    >>> order = stratified_order([0] * 90 + [1] * 10, seed=0)
+    >>> sum(position >= 90 for position in order[:20])
+    2
+    """
+    import numpy as np
+
+    seen: Counter[Hashable] = Counter()
+    sizes, key = Counter(labels), {}
+    for position in np.random.default_rng(seed).permutation(len(labels)).tolist():
+        label = labels[position]
+        key[position] = (seen[label] + 0.5) / sizes[label]
+        seen[label] += 1
+    return sorted(key, key=key.__getitem__)  # equal keys stay in random order, so no class is favoured
 
 
 def _usage(member: str, make: Callable[..., Dataset]) -> str:

@@ -219,7 +219,7 @@ def _make_room(folder: Path, need: int, label: str) -> None:
         raise UserError(f"{label}: {need / 10**9:,.1f} GB of pixels, {why}; {cure}")
     _remove_stale_parts(folder)
     held = {path: path.stat().st_size for path in folder.glob("*.pixels")}
-    for path in _least_used_first(held):
+    for path in sorted(held, key=_last_use):
         if sum(held.values()) + need <= most:
             break
         path.with_suffix(".json").unlink(missing_ok=True)
@@ -231,12 +231,10 @@ def _make_room(folder: Path, need: int, label: str) -> None:
         raise UserError(f"{label}: {need / 10**9:,.1f} GB of pixels, {where}; {cure}")
 
 
-def _least_used_first(paths: Iterable[Path]) -> list[Path]:
-    def used(path: Path) -> float:
-        index = path.with_suffix(".json")
-        return index.stat().st_mtime if index.exists() else 0.0
-
-    return sorted(paths, key=used)
+def _last_use(path: Path) -> float:
+    """Return when an entry was last used."""
+    index = path.with_suffix(".json")
+    return index.stat().st_mtime if index.exists() else 0.0
 
 
 def _remove_stale_parts(folder: Path) -> None:

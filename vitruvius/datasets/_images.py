@@ -103,8 +103,7 @@ def size(path: Path, offset: int = 0, length: int | None = None) -> tuple[int, i
 def _opened(source: bytes | Path) -> Iterator[Image.Image]:
     """Open a picture of at most PIXEL_LIMIT pixels; every fault inside is a `UserError`."""
     before = Image.MAX_IMAGE_PIXELS
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Pillow's remarks on harmless metadata
+    with warnings.catch_warnings(action="ignore"):  # Pillow's remarks on harmless metadata
         warnings.simplefilter("error", Image.DecompressionBombWarning)
         try:
             Image.MAX_IMAGE_PIXELS = PIXEL_LIMIT

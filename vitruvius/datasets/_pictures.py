@@ -1,6 +1,7 @@
 """From pictures that were found to a data set: divided, decoded into memory or into the cache, checked."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -124,10 +125,8 @@ def _shorter_sides(pictures: Sequence[Picture]) -> list[int]:
     """Return the shorter sides of some evenly spread pictures, by their headers."""
     found = []
     for picture in pictures[:: max(1, len(pictures) // HEADERS)]:
-        try:
+        with suppress(UserError):  # it is named when it is decoded
             found.append(min(_images.size(picture.path, picture.offset, picture.length)))
-        except UserError:  # it is named when it is decoded
-            continue
     return found
 
 

@@ -68,8 +68,7 @@ class Worker:
 
     def _start(self) -> "subprocess.Popen[str]":
         words = [sys.executable, "-m", "vitruvius.datasets._decoder", *map(str, self.target)]
-        known = os.environ.get("PYTHONPATH")
-        search = os.pathsep.join([str(PACKAGE.parent), *([known] if known else [])])
+        search = os.pathsep.join(filter(None, (str(PACKAGE.parent), os.environ.get("PYTHONPATH"))))
         return subprocess.Popen(  # nosec B603 # our own program, without a shell
             words,
             stdin=subprocess.PIPE,
