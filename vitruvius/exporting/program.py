@@ -44,8 +44,7 @@ def trace(trained: ViT, settings: ExportSettings) -> torch.export.ExportedProgra
     image_BCHW = torch.zeros(settings.fixed_batch or EXAMPLE, arch.channels, arch.image, arch.image)
     shapes = None if settings.fixed_batch else ({0: torch.export.Dim("batch", min=1, max=ANY_BATCH)},)
     try:
-        with warnings.catch_warnings(), torch.no_grad():
-            warnings.simplefilter("ignore")  # torch's remarks about its own parts
+        with warnings.catch_warnings(action="ignore"), torch.no_grad():  # torch remarks on its own parts
             return torch.export.export(net, (image_BCHW,), dynamic_shapes=shapes)
     except Exception as error:  # torch.export raises errors of many types, some of them its own assertions
         raise inexportable(settings, arch.kernel, error) from error

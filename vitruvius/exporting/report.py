@@ -59,9 +59,8 @@ def difference(settings: ExportSettings, source: Source) -> str:
 def card(source: Source, settings: ExportSettings, found: Verification) -> str:
     """Return the model card in Markdown; the first lines are those that a model hub reads."""
     arch = source.net.arch
-    head = "library_name: {}\npipeline_tag: image-classification\n".format(
-        {"safetensors": "vitruvius", "torch": "pytorch"}.get(settings.format, settings.format)
-    )
+    library = {"safetensors": "vitruvius", "torch": "pytorch"}.get(settings.format, settings.format)
+    head = f"library_name: {library}\npipeline_tag: image-classification\n"
     mean, std = ([round(value, 4) for value in part] for part in (source.mean, source.std))
     numbers = {"mean": mean, "std": std, "channels": arch.channels, "side": arch.image}
     numbers |= {"image": "(pixels / 255 - mean) / std" if source.data.mean else "(pixels - mean) / std"}

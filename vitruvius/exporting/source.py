@@ -40,13 +40,9 @@ class Source:
 
     def evaluation(self) -> tuple[str, Batches]:
         """Return the test images, or others where there are none, and what they are."""
-        splits = (
-            ("test", self.data.test),
-            ("validation", self.data.validation),
-            ("training", self.data.train),
-        )
-        name, split = next((name, split) for name, split in splits if len(split))
-        return name, batches_of(self.data, split)
+        splits = {"test": self.data.test, "validation": self.data.validation, "training": self.data.train}
+        name = next(name for name, split in splits.items() if len(split))
+        return name, batches_of(self.data, splits[name])
 
     def calibration(self) -> Tensor:
         """Return normalised training images."""
@@ -75,13 +71,16 @@ def arch_of(folder: Path) -> Arch:
 
 def load(folder: Path) -> Source:
     """Load a run whose every file has the SHA-256 of its manifest, and its data."""
-    _verify_all(folder)
+    for name in ("model.json", "model.safetensors", "manifest.json"):
+        runs.verify(folder, name)
+    manifest = integrity.read_manifest(folder) or Manifest()
+    for name in manifest.files:
+        runs.verify(folder, name)
     model = predictor.load(folder)
     arch = model.net.arch
     data = DataChoice.recorded(folder / "config.json").load()
     if data.shape != (arch.channels, arch.image, arch.image):
         raise UserError(f"{folder}: the data {data.name} have samples of shape {data.shape} now")
-    manifest = integrity.read_manifest(folder) or Manifest()
     recorded = manifest.environment.get("data_sha256", data.sha256)
     notes = () if recorded == data.sha256 else (f"the data {data.name} have changed since the training",)
     unnamed = tuple(f"LABEL_{index}" for index in range(len(model.classes), arch.classes))
@@ -91,11 +90,3 @@ def load(folder: Path) -> Source:
     if data.mean:  # a run that started from a checkpoint normalises as that one does
         data = replace(data, mean=mean, std=std)
     return Source(folder, model.net, (*model.classes, *unnamed), mean, std, data, notes)
-
-
-def _verify_all(folder: Path) -> None:
-    """Refuse a run without a manifest or with a file that is not the one of its manifest."""
-    for name in ("model.json", "model.safetensors", "manifest.json"):
-        runs.verify(folder, name)
-    for name in (integrity.read_manifest(folder) or Manifest()).files:
-        runs.verify(folder, name)

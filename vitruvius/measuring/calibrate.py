@@ -89,9 +89,7 @@ def price_list(items: Sequence[Item], settings: MeasureSettings, machine: Machin
     found, error = fit(timed)
     return PriceList(
         machine=prices.fingerprint(),
-        device=machine.device,
-        threads=machine.threads,
-        is_busy=machine.is_busy,
+        **machine.model_dump(include={"device", "threads", "is_busy"}),
         networks=len({one.arch for one in timed}),
         batch=settings.batch,
         prices=found,

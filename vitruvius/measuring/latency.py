@@ -5,8 +5,9 @@ import random
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -47,24 +48,15 @@ class Item:
 
     def row(self, is_busy: bool) -> Measurement:
         """Return the measurements of one network as a row."""
-        found = cost.cost(self.named.arch)
-        row = Measurement(
-            name=self.named.name,
-            runtime=self.runtime,
-            batch=self.batch,
-            params=found.params,
-            macs=found.macs,
-            startup_ms=self.startup_ms,
-            peak_bytes=self.peak_bytes,
-            failed=self.failed,
-        )
-        if not self.calls_ms:
-            return row
-        median, low, high = summarise(self.calls_ms, is_busy)
-        speed = 1000 * self.batch / median
-        joules = None if self.joules is None else self.joules / (self.batch * len(self.calls_ms))
-        times = {"median_ms": median, "low_ms": low, "high_ms": high}
-        return row.model_copy(update={**times, "images_per_second": speed, "joules_per_image": joules})
+        params, macs = cost.cost(self.named.arch)[:2]
+        shared = ("runtime", "batch", "startup_ms", "peak_bytes", "failed")
+        known: dict[str, Any] = {name: getattr(self, name) for name in shared}
+        if self.calls_ms:
+            median, low, high = summarise(self.calls_ms, is_busy)
+            joules = None if self.joules is None else self.joules / (self.batch * len(self.calls_ms))
+            known |= {"median_ms": median, "low_ms": low, "high_ms": high, "joules_per_image": joules}
+            known["images_per_second"] = 1000 * self.batch / median
+        return Measurement(name=self.named.name, params=params, macs=macs, **known)
 
 
 def measure(
@@ -79,12 +71,7 @@ def prepare(
     networks: list[Named], settings: MeasureSettings, where: torch.device, items: list[Item]
 ) -> Iterator[Progress]:
     """Build every network in every runtime and warm it up; fills `items`."""
-    items += [
-        Item(named, runtime, batch)
-        for named in networks
-        for runtime in settings.runtime
-        for batch in settings.batch
-    ]
+    items += [Item(*chosen) for chosen in product(networks, settings.runtime, settings.batch)]
     for index, item in enumerate(items):
         yield Progress(done=index, total=len(items), label="preparing")
         _prepare(item, settings, where)
@@ -119,12 +106,10 @@ def _prepare(item: Item, settings: MeasureSettings, where: torch.device) -> None
         item.failed = (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
-@contextmanager
-def _any_number_of_graphs() -> Iterator[None]:
+def _any_number_of_graphs() -> AbstractContextManager[Any]:
     """Let torch compile as many networks as are measured: after eight it would run the others uncompiled."""
     limits: dict[str, Any] = {"recompile_limit": 10**6, "accumulated_recompile_limit": 10**6}
-    with torch._dynamo.config.patch(**limits, fail_on_recompile_limit_hit=True):
-        yield
+    return torch._dynamo.config.patch(**limits, fail_on_recompile_limit_hit=True)
 
 
 def _time(item: Item, meter: Meter, where: torch.device) -> None:
