@@ -26,12 +26,7 @@ def macs(once: OnePass) -> float:
 
 
 def _flops(once: OnePass, images: Tensor) -> int:
-    all_tokens = in_full(once.model, may_fold=True)
-    with (
-        once.preserved(),
-        all_tokens,
-        sdpa_kernel(SDPBackend.MATH),
-        FlopCounterMode(display=False) as counter,
-    ):
+    counter = FlopCounterMode(display=False)
+    with once.preserved(), in_full(once.model, may_fold=True), sdpa_kernel(SDPBackend.MATH), counter:
         once.class_scores(images)
     return counter.get_total_flops()

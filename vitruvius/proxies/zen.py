@@ -12,7 +12,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from vitruvius.nn.attention import in_full
-from vitruvius.proxies import OnePass, _layers, _passes, _preserve
+from vitruvius.proxies import OnePass, _activations, _layers, _passes, _preserve
 from vitruvius.proxies._activations import Activations
 
 STEP = 0.01
@@ -57,9 +57,4 @@ def _features(copy: nn.Module, x: Tensor) -> Tensor:
     with in_full(copy, may_fold=True), Activations() as seen:
         _passes.class_scores(copy, x)
     features = seen.all_residual[-1].output if seen.all_residual else seen.features
-    return _by_image(features.detach(), len(x))
-
-
-def _by_image(features: Tensor, images: int) -> Tensor:
-    """Move the images to the front, where a network has its tokens first."""
-    return features if len(features) == images else features.transpose(0, 1)
+    return _activations.by_image(features.detach(), len(x))

@@ -67,14 +67,10 @@ def apply(x_BCHW: Tensor, sample_B: Tensor, draws: Draws, augment: Augment) -> T
         x_BCHW = _shifted(x_BCHW, draws.shift[sample_B] + pixels, pixels)
     if augment.crop:
         x_BCHW = _cropped(x_BCHW, draws.crop[sample_B], augment.crop)
-    if augment.randaugment:
-        assert draws.operations is not None
-        assert draws.signs is not None
+    if draws.operations is not None and draws.signs is not None:
         chosen = draws.operations[sample_B], draws.signs[sample_B]
         x_BCHW = randaugment.apply(x_BCHW, *chosen, augment.randaugment)
-    if augment.erase:
-        assert draws.erase is not None
-        assert draws.noise is not None
+    if draws.erase is not None and draws.noise is not None:
         x_BCHW = _erased(x_BCHW, draws.erase[sample_B], draws.noise, augment.erase)
     return x_BCHW
 

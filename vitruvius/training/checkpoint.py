@@ -62,13 +62,12 @@ def write(folder: Path, job: Job, best: dict[str, Tensor], beside: Beside | None
 def read(folder: Path, job: Job) -> Restored:
     """Restore the newest checkpoint that verifies, as do the records beside it that it refers to."""
     faults: list[str] = []
+    records = folder.parent / integrity.RECORDS
     for path in reversed(integrity.checkpoints(folder)):
         try:
             described, tensors = _verified(path)
             beside = described.beside
-            if beside and (
-                fault := integrity.records_fault(folder.parent / integrity.RECORDS, beside.records)
-            ):
+            if beside and (fault := integrity.records_fault(records, beside.records)):
                 raise UserError(fault)
             cursor = Cursor(**described.cursor)  # type: ignore[arg-type]
             return Restored(_restore(job, cursor, tensors), beside, faults)

@@ -109,9 +109,7 @@ def _defaults(settings: ClassifierSettings) -> dict[str, Any]:
     return {name: fields[name].default for name in (*AUGMENTATION, "epochs", "warmup")}
 
 
-def _shown(value: Any) -> str:
+def _shown(value: float | bool) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
-    return (
-        f"{value:g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
-    )
+    return f"{value:g}" if isinstance(value, float) else f"{value:,}"
