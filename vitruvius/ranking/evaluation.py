@@ -90,16 +90,12 @@ def evaluations(accuracy: str, evaluation: Mapping[str, Evaluation]) -> Table:
             rows.append((name, *taus, params, seeds, f"{e.regret_at_1:.1f} / {e.regret_at_5:.1f}"))
         else:
             rows.append((name, params, depth, seeds))
+    title = "What the scores count (too few accuracies are known to judge them)"
+    columns: tuple[str, ...] = ("score", "tau with params", "with depth", "between seeds")
     if count:
         title = f"What the scores are worth for {accuracy}, {counted(count, 'network')}"
-        names = ("score", "tau [95 %]", "gain", "within size, pairs", "params", "seeds", "regret 1 / 5")
-        return Table(title=title, columns=names, rows=tuple(rows))
-    columns = ("score", "tau with params", "with depth", "between seeds")
-    return Table(
-        title="What the scores count (too few accuracies are known to judge them)",
-        columns=columns,
-        rows=tuple(rows),
-    )
+        columns = ("score", "tau [95 %]", "gain", "within size, pairs", "params", "seeds", "regret 1 / 5")
+    return Table(title=title, columns=columns, rows=tuple(rows))
 
 
 def short(value: float | None) -> str:

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing import connection
 from typing import Any, NamedTuple
 
@@ -107,11 +107,8 @@ def _pooled(job: Job, tasks: Sequence[Any], workers: int, size: int) -> Iterator
 
 def _retry_alone(job: Job, task: Any) -> Any:
     for _ in range(TRIES):
-        try:
-            with _pool(job, 1) as pool:
-                return pool.submit(_run_chunk, [task]).result()[0]
-        except BrokenProcessPool:
-            continue
+        with suppress(BrokenProcessPool), _pool(job, 1) as pool:
+            return pool.submit(_run_chunk, [task]).result()[0]
     return Lost(ENDED)
 
 

@@ -86,8 +86,7 @@ def _records_fault(study: Study, prepared: Prepared, lines: Lines) -> str:
     found = {(prepared.name(r.network), r.steps, r.replicate): o for r, o in study.finished().items()}
     for line in lines:
         key = (line.get("network"), line.get("steps"), line.get("replicate"))
-        if line.get("kind") == "trained" and (
-            key not in found or found[key].accuracy != line.get("accuracy")
-        ):
+        is_held = key in found and found[key].accuracy == line.get("accuracy")
+        if line.get("kind") == "trained" and not is_held:
             return f"it does not hold what records.jsonl says about {key[0]} after {key[1]} steps"
     return ""

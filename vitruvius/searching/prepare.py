@@ -1,6 +1,7 @@
 """Before anything is trained: data, space, budget and networks of a search; what cannot work is refused."""
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -167,13 +168,11 @@ def _nearest_preset(sizes: dict[str, int], largest: Candidate) -> tuple[str | No
     """Return the preset for these images whose size is nearest to the largest network that fits."""
     found: list[tuple[float, str, Arch]] = []
     for name in tables.presets():
-        try:
+        with suppress(UserError):  # its patches do not divide these images
             arch = tables.arch(name, (), **sizes)
             cost.refuse_if_too_big(arch)
-        except UserError:  # its patches do not divide these images
-            continue
-        params = cost.cost(arch).params
-        found.append((max(params / largest.params, largest.params / params), name, arch))
+            params = cost.cost(arch).params
+            found.append((max(params / largest.params, largest.params / params), name, arch))
     if not found:
         return None, None
     _, name, arch = min(found, key=lambda row: row[:2])

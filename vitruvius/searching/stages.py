@@ -5,6 +5,7 @@ limits the search, a choice also depends on the clock and is recorded before it 
 """
 
 from collections.abc import Generator, Mapping, Sequence
+from itertools import product
 
 import numpy as np
 
@@ -35,7 +36,6 @@ def run(search: Search) -> Generator[Record, None, tuple[list[int], dict[str, in
     text = f"features: structure and {len(PROXIES)} scores of {counted(len(search.numbers), 'network')}"
     yield _stage(search, 2, text, _planned(search))
     yield from score_networks(search)
-    finalists: list[int] = []
     if search.plan.rungs:
         finalists = yield from _halving(search)
     else:
@@ -220,8 +220,7 @@ def _in_time(
     left = 3600 * (search.prepared.config.hours or 0.0) - search.spent
 
     def needed() -> float:
-        numbers = list(dict.fromkeys([*finalists, *baselines.values()]))
-        return search.seconds_left(_rest(search, numbers))
+        return search.seconds_left(_rest(search, [*finalists, *baselines.values()]))
 
     finalists, baselines = list(finalists), dict(baselines)
     while needed() > left and (len(baselines) > 1 or len(finalists) > 1):
@@ -245,11 +244,8 @@ def _planned(search: Search) -> float:
 def _rest(search: Search, numbers: Sequence[int]) -> list[tuple[int, int]]:
     """Return the steps that full trainings of these networks with two seeds still need."""
     done = queueing.steps_done(search)
-    return [
-        (number, max(0, search.plan.steps - done.get((number, seed), 0)))
-        for number in dict.fromkeys(numbers)
-        for seed in range(plan.SEEDS)
-    ]
+    trainings = product(dict.fromkeys(numbers), range(plan.SEEDS))
+    return [(number, max(0, search.plan.steps - done.get((number, seed), 0))) for number, seed in trainings]
 
 
 def _stage(search: Search, number: int, text: str, left: float) -> Stage:

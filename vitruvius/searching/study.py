@@ -10,7 +10,7 @@ failed with a reason is finished: the network is a row with that reason.
 import threading
 import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vitruvius.core import files
@@ -235,12 +235,9 @@ def require() -> Any:
     return optuna
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
+def _quiet() -> AbstractContextManager[Any]:
     """Without the warnings by which Optuna marks what it may still change."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
+    return warnings.catch_warnings(action="ignore")
 
 
 def _with_driver(url: str) -> str:

@@ -53,8 +53,7 @@ class Arrays(NamedTuple):
             name: getattr(data, name)
             for name in ("name", "classes", "mean", "std", "source", "sha256", "fit")
         }
-        train, validation = (_arrays(split) for split in (data.train, data.validation))
-        return cls(facts, train, validation)
+        return cls(facts, _arrays(data.train), _arrays(data.validation))
 
     def dataset(self) -> Dataset:
         """Return the data set, with no test images."""
@@ -113,12 +112,9 @@ def options(arch: Arch, preset: str | None = None) -> dict[str, Any]:
         return {"arch": preset, "set": ()}
     base = tables.presets()[BASE].arch.model_dump(mode="json")
     wanted = arch.model_dump(mode="json")
-    changed = {
-        field: wanted.get(field) for field in Arch.model_fields if wanted.get(field) != base.get(field)
-    }
-    for field in ("image", "channels", "classes"):
-        changed.pop(field, None)
-    return {"arch": BASE, "set": tuple(f"{field}={json.dumps(value)}" for field, value in changed.items())}
+    free = [field for field in Arch.model_fields if field not in ("image", "channels", "classes")]
+    changed = [field for field in free if wanted.get(field) != base.get(field)]
+    return {"arch": BASE, "set": tuple(f"{field}={json.dumps(wanted.get(field))}" for field in changed)}
 
 
 def train(shared: Shared, task: Task) -> Outcome:
@@ -153,7 +149,9 @@ def _train(shared: Shared, task: Task, root: Path) -> Outcome:
 
 def _continued(shared: Shared, task: Task, root: Path) -> Outcome:
     config = Training(**{**shared.settings, **task.network, "seed": task.seed})
-    with _opened(config, root, task.name) as (folder, config):
+    named = {"resume": task.name} if _is_begun(root, task.name) else {"name": task.name}
+    flags = Flags(runs=str(root), **named)  # type: ignore[arg-type]
+    with runs.opened("train", config, flags) as (folder, config):
         if not folder.is_new and (faults := runs.check(folder.folder)):
             raise UserError(faults[0])
         return _trained(shared, task, folder, config, root)
@@ -195,11 +193,6 @@ def correct(job: Job, batches: Batches) -> NDArray[np.bool_]:
             found.append((job.model(batch.x).argmax(1) == batch.y).cpu().numpy())
     job.model.train()
     return np.concatenate(found)
-
-
-def _opened(config: Training, root: Path, name: str) -> Any:
-    named = {"resume": name} if _is_begun(root, name) else {"name": name}
-    return runs.opened("train", config, Flags(runs=str(root), **named))  # type: ignore[arg-type]
 
 
 def _is_begun(root: Path, name: str) -> bool:

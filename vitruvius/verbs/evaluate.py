@@ -44,13 +44,10 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     with runs.opened("evaluate", config, flags) as (folder, config):
         yield records.Note(text=f"{found.name}: {counted(len(found.images.x), 'image')} ({found.part})")
         score = evaluate.score(model.net, foreign.batches(model, found.images), model.classes)
+        shared = ("accuracy", "interval", "top5", "loss", "images")
         result = Evaluation(
             verdict=card.verdict(score, f"images of {found.name}"),
-            accuracy=score.accuracy,
-            interval=score.interval,
-            top5=score.top5,
-            loss=score.loss,
-            images=score.images,
+            **{name: getattr(score, name) for name in shared},
             part=found.part,
             data=found.name,
             model=str(source),

@@ -59,9 +59,8 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
             config.refuse_unknown()
             yield from config.decode()
             prepared = classifier.prepare(config)
-            config = classifier.decided(
-                prepared.settings, prepared.data, prepared.arch, alone=prepared.settings.doctor
-            )
+            chosen = prepared.settings
+            config = classifier.decided(chosen, prepared.data, prepared.arch, alone=chosen.doctor)
         opened = session.open_run("train", config, flags, lambda recorded: max(1, recorded.workers))
         folder, recorded = stack.enter_context(opened)
         stop = stack.enter_context(signals.on_signals())
