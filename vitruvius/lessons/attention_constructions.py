@@ -8,11 +8,11 @@ copies token $\tau(i)$ to place i. Rows are tokens and matrices act from the rig
 import math
 from collections.abc import Iterator
 from random import Random
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 from torch import Tensor
 from torch.nn.functional import conv1d, pad
 
@@ -58,8 +58,7 @@ class Question(lessons.Question):
     """For a convolution: the map of each neighbour, left to right, an odd number; the ends wrap around."""
     sharpness: Annotated[Exact, Field(ge=0, le=1000)] = exact(16)
 
-    @model_validator(mode="after")
-    def _maps_fit(self) -> Self:
+    def refuse(self) -> None:
         count, odd = len(self.x), len(self.taps) % 2
         if self.kind == "permutation" and sorted(self.order) != list(range(count)):
             raise ValueError(f"permutation is {list(self.order)}: it needs each of 0 to {count - 1} once")
@@ -68,7 +67,6 @@ class Question(lessons.Question):
         maps = {"pointwise": ("weight", "E F", self.weight), "convolution": ("taps", "K E F", self.taps)}
         if self.kind in maps:
             measure([("x", "N E", self.x), maps[self.kind]], self.limits)
-        return self
 
     @property
     def order(self) -> tuple[int, ...]:

@@ -6,10 +6,10 @@ scaling and biases are not."""
 from collections.abc import Iterator
 from itertools import product
 from random import Random
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from vitruvius import lessons
@@ -50,12 +50,10 @@ class Question(lessons.Question):
     head_dim: Annotated[int, Field(ge=1, le=2**16)] | None = None
     """Query, key and value width of one head; default: width / heads."""
 
-    @model_validator(mode="after")
-    def _divides(self) -> Self:
+    def refuse(self) -> None:
         if self.head_dim is None and self.width % self.heads:
             divides = f"heads {self.heads} does not divide width {self.width}"
             raise ValueError(f"{divides}: needs a divisor, or head_dim")
-        return self
 
     @property
     def lengths(self) -> tuple[int, int, int, int]:

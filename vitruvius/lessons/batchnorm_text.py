@@ -7,11 +7,10 @@ $(1-\varphi)\sigma^2 + \varphi(1-\varphi)(\mu - p)^2$, where $\mu, \sigma^2$ are
 from collections.abc import Iterator
 from fractions import Fraction
 from random import Random
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import torch
-from pydantic import model_validator
 from torch import nn
 
 from vitruvius import lessons
@@ -52,8 +51,7 @@ class Question(lessons.Question):
     eps: Exact = exact("1/100000")
     """Added to each variance before the root."""
 
-    @model_validator(mode="after")
-    def _is_a_batch(self) -> Self:
+    def refuse(self) -> None:
         widths = {len(word) for sentence in self.sentences for word in sentence}
         if not self.sentences or not all(self.sentences) or len(widths) != 1 or max(widths) < 2:
             has = counted(len(self.sentences), "sentence")
@@ -66,7 +64,6 @@ class Question(lessons.Question):
             raise ValueError(f"sentences needs at most {LARGEST} values after padding")
         if self.eps <= 0:
             raise ValueError(f"eps is {self.eps}: needs a number above 0")
-        return self
 
 
 def solve(question: Question) -> Iterator[Step | Answer]:

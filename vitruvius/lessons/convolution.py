@@ -6,10 +6,10 @@ and dilation $r$ leave $\lfloor (L + 2p - r(k-1) - 1)/s \rfloor + 1$ places."""
 import math
 from collections.abc import Iterator, Sequence
 from random import Random
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple
 
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from vitruvius import lessons
 from vitruvius.core.blocks import Heatmap
@@ -75,8 +75,7 @@ class Question(lessons.Question):
     dilation: Size | tuple[Size, ...] = 1
     bias: bool = True
 
-    @model_validator(mode="after")
-    def _has_room(self) -> Self:
+    def refuse(self) -> None:
         if len(self.shape) not in (2, 3):
             needs = "it needs [length, channels] or [height, width, channels]"
             raise ValueError(f"shape has {counted(len(self.shape), 'entry')}: {needs}")
@@ -84,7 +83,6 @@ class Question(lessons.Question):
             if axis.span > axis.padded:
                 has = f"axis {index} of shape has {axis.size} and {2 * axis.padding} of padding"
                 raise ValueError(f"kernel spans {axis.span} places, {has}")
-        return self
 
     @property
     def axes(self) -> list[Axis]:

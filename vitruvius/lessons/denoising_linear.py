@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
 from random import Random
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import numpy as np
 import sympy
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 from torch import Tensor
 
 from vitruvius import lessons
@@ -45,8 +45,7 @@ class Question(lessons.Question):
     latent: int | None = Field(None, ge=1)
     """Default: no bottleneck."""
 
-    @model_validator(mode="after")
-    def _has_one_best_map(self) -> Self:
+    def refuse(self) -> None:
         m, k, data_mn = self.sizes["m"], self.latent, np.array(self.data, float)
         if k is not None and k > m:
             raise ValueError(f"latent is {k}, it must be at most the {m} features of data")
@@ -56,7 +55,6 @@ class Question(lessons.Question):
         if k is not None and k < m and not values[k - 1] - values[k] > 1e-9 * abs(values[k - 1]):
             both = f"directions {k} and {k + 1} both have variance {values[k - 1]:.6g}"
             raise ValueError(f"latent is {k}, but {both}: the best map is not unique; choose another latent")
-        return self
 
 
 def solve(question: Question) -> Iterator[Step | Answer]:

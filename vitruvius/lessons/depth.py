@@ -9,11 +9,11 @@ from fractions import Fraction
 from functools import lru_cache
 from math import exp, inf, log, log10, pi, sqrt
 from random import Random
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 from scipy.integrate import quad
 from torch import Tensor
 from torch.nn import functional
@@ -51,8 +51,7 @@ class Question(lessons.Question):
     rate: float = Field(0.01, gt=0, le=1)
     seed: int = Field(0, ge=0)
 
-    @model_validator(mode="after")
-    def _can_be_trained(self) -> Self:
+    def refuse(self) -> None:
         if not self.depths or not 2 <= min(self.depths) <= max(self.depths) <= 100:
             raise ValueError(f"depths has {list(self.depths)}, it needs numbers of layers from 2 to 100")
         if not Fraction(1, 100) <= self.gain <= 4:
@@ -60,7 +59,6 @@ class Question(lessons.Question):
         work = sum(self.depths) * self.steps * self.width**2
         if work > 5e7:
             raise ValueError(f"depths x steps x width^2 is {work:.2g}, it needs to be at most 5e7")
-        return self
 
 
 class Net(NamedTuple):

@@ -8,10 +8,9 @@ demands."""
 from collections.abc import Iterator
 from fractions import Fraction
 from random import Random
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import numpy as np
-from pydantic import model_validator
 from scipy import optimize
 from scipy.optimize import linprog
 from scipy.spatial.distance import cdist
@@ -49,8 +48,7 @@ class Question(lessons.Question):
     partial: bool = False
     """Allow unequal totals: only the smaller one is moved, at the least work."""
 
-    @model_validator(mode="after")
-    def _can_be_moved(self) -> Self:
+    def refuse(self) -> None:
         for field, masses in zip(("supply", "demand"), self.masses, strict=True):
             if min(masses) <= 0:
                 raise ValueError(f"{field} has a mass of {min(masses)}: every mass must be above 0")
@@ -62,7 +60,6 @@ class Question(lessons.Question):
         given, wanted = map(sum, self.masses)
         if given != wanted and not self.partial:
             raise ValueError(f"supply has mass {given}, demand {wanted}: both need the same, or partial=true")
-        return self
 
     @property
     def places(self) -> list[list[Vector]]:

@@ -8,11 +8,10 @@ heads, K offsets."""
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from random import Random
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import numpy as np
 import torch
-from pydantic import model_validator
 from torch import nn
 from torch.nn import functional
 
@@ -44,8 +43,7 @@ class Question(lessons.Question):
     patterns: Annotated[Matrix, "H K"] = exact((("1/4", "1/2", "1/4"), (0, 0, 1)))
     """For each head, the weight of each neighbour from left to right: not negative, sum 1, an odd number."""
 
-    @model_validator(mode="after")
-    def _patterns_are_weights(self) -> Self:
+    def refuse(self) -> None:
         tokens, width, heads, taps = self.sizes.values()
         if width % heads:
             raise ValueError(f"patterns has {heads} heads: they need to divide the {width} columns of x")
@@ -55,7 +53,6 @@ class Question(lessons.Question):
             if sum(pattern) != 1 or min(pattern) < 0:
                 has = f"sum {sum(pattern)} and smallest weight {min(pattern)}"
                 raise ValueError(f"pattern {number} has {has}: it needs sum 1 and no weight below 0")
-        return self
 
 
 def solve(question: Question) -> Iterator[Step | Answer]:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 from random import Random
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -61,14 +61,12 @@ class Question(lessons.Question):
             return {**given, "sigma": "1/10"}
         return given
 
-    @model_validator(mode="after")
-    def _one_change_of_one_key(self) -> Self:
+    def refuse(self) -> None:
         if not 0 <= self.index < len(self.k):
             raise ValueError(f"index is {self.index}: it needs 0 to {len(self.k) - 1}")
         said = [change for change in CHANGES if getattr(self, change) is not None]
         if len(said) > 1:
             raise ValueError(f"{' and '.join(said)} are given: it needs one of epsilon, sigma and stretch")
-        return self
 
     @property
     def scale(self) -> float:

@@ -9,12 +9,12 @@ from functools import lru_cache
 from itertools import combinations
 from math import comb
 from random import Random
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import numpy as np
 import sympy
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 from torch import Tensor
 
 from vitruvius import lessons
@@ -49,8 +49,7 @@ class Question(lessons.Question):
     start_w2: Annotated[Matrix | None, "m k"] = None
     """The decoder; null: (I 0)'/2."""
 
-    @model_validator(mode="after")
-    def _has_a_best_subspace(self) -> Self:
+    def refuse(self) -> None:
         k, m = self.latent, self.sizes["m"]
         if k >= m:
             raise ValueError(f"latent is {k}, it must be smaller than the {m} features of data")
@@ -61,7 +60,6 @@ class Question(lessons.Question):
         if not kept - lost > 1e-9 * abs(kept):
             has = f"data has the eigenvalue {float(kept):.6g} at places {k} and {k + 1}"
             raise ValueError(f"{has}: no subspace of that size is the best, choose another latent")
-        return self
 
     def start(self) -> tuple[Array, Array]:
         """Encoder and decoder at which the gradients are taken, exact."""

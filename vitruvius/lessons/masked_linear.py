@@ -9,12 +9,12 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import product
 from random import Random
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import numpy as np
 import sympy
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 from torch import Tensor
 
 from vitruvius import lessons
@@ -46,8 +46,7 @@ class Question(lessons.Question):
     latent: int | None = Field(None, ge=1)
     """Default: no bottleneck."""
 
-    @model_validator(mode="after")
-    def _has_one_best_map(self) -> Self:
+    def refuse(self) -> None:
         m, k, hidden = self.sizes["m"], self.latent, float(self.mask)
         if not all(any(row) for row in self.data):
             needs = "it needs rows with a variance: a constant 0 cannot be masked"
@@ -57,7 +56,7 @@ class Question(lessons.Question):
         if not Fraction(1, 1000) <= self.mask <= Fraction(999, 1000):
             raise ValueError(f"mask is {self.mask}, it must be a probability from 1/1000 to 999/1000")
         if k is None or k == m:
-            return self
+            return
         data_mn = np.array(self.data, float)
         moment_mm = data_mn @ data_mn.T / data_mn.shape[1]
         seen_mm = (1 - hidden) * moment_mm + hidden * np.diag(np.diag(moment_mm))
@@ -65,7 +64,6 @@ class Question(lessons.Question):
         if not gains_m[k - 1] - gains_m[k] > 1e-9 * gains_m[0]:
             same = f"axes {k} and {k + 1} gain the same, {gains_m[k]:.6g}"
             raise ValueError(f"latent is {k}, but {same}: the best map is not unique; choose another latent")
-        return self
 
 
 def solve(question: Question) -> Iterator[Step | Answer]:

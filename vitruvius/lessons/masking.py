@@ -6,11 +6,10 @@ and `queries` are vectors, one per time step."""
 
 from collections.abc import Callable, Iterator
 from random import Random
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import numpy as np
 import torch
-from pydantic import model_validator
 from torch import Tensor
 
 from vitruvius import lessons
@@ -58,14 +57,12 @@ class Question(lessons.Question):
     penalty: Exact = exact(-5)
     """What the third wrong way adds to hidden scores."""
 
-    @model_validator(mode="after")
-    def _steps_exist(self) -> Self:
+    def refuse(self) -> None:
         if not 1 <= self.step <= len(self.queries):
             raise ValueError(f"step is {self.step}: it needs 1 to {len(self.queries)}")
         if not set() < set(self.unseen) < set(range(1, len(self.keys) + 1)):
             needs = f"it needs at least one time step from 1 to {len(self.keys)}, and not all of them"
             raise ValueError(f"hidden has {list(self.unseen)}: {needs}")
-        return self
 
     @property
     def unseen(self) -> tuple[int, ...]:

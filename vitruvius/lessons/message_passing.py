@@ -6,11 +6,10 @@ f(h_j)$, and becomes $h_i' = W h_i^T + \max(a_i, 0)$. States are row vectors; ve
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from random import Random
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
-from pydantic import model_validator
 
 from vitruvius import lessons
 from vitruvius.lessons import Answer, Attempt, Board, Exact, Matrix, Proof, Step, Vector, exact, latex
@@ -45,8 +44,7 @@ class Question(lessons.Question):
     update: Annotated[Matrix, "R D"] = exact(((1, 1),))
     """W: one row makes W h^T a number that is added to every entry, as many rows as entries a vector."""
 
-    @model_validator(mode="after")
-    def _edges_exist(self) -> Self:
+    def refuse(self) -> None:
         count, width, rows = (self.sizes[letter] for letter in "NDR")
         if len(set(self.graph)) < len(self.graph):
             raise ValueError("graph has an edge twice: it needs each once")
@@ -55,7 +53,6 @@ class Question(lessons.Question):
                 raise ValueError(f"graph has the edge {list(edge)}: states has the vertices 1 to {count}")
         if rows not in (1, width):
             raise ValueError(f"update is {rows} x {width}: it needs 1 x {width} or {width} x {width}")
-        return self
 
 
 def solve(question: Question) -> Iterator[Step | Answer]:

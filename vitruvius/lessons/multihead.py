@@ -7,7 +7,7 @@ With `layout="columns"` a token is a column, every matrix is given and answered 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from random import Random
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
@@ -78,8 +78,7 @@ class Question(lessons.Question):
         single = {name: _transposed(own.pop(name)) for name in ("x", "w_o")}
         return {**single, **{name: tuple(map(_transposed, heads)) for name, heads in own.items()}, **data}
 
-    @model_validator(mode="after")
-    def _matrices_fit(self) -> Self:
+    def refuse(self) -> None:
         """Widths may differ from head to head, but each head's queries and keys have one width E."""
         c, turn = ("D" if self.context is None else "C"), (1 if self.layout == "rows" else -1)
         fields = [("x", "N D", self.x), ("context", "M C", self.context), ("w_o", "J O", self.w_o)]
@@ -90,7 +89,6 @@ class Question(lessons.Question):
         joined, (rows, _) = sum(size for dim, (size, _) in sizes.items() if dim[0] == "F"), sizes["J"]
         if rows != joined:
             raise ValueError(f"w_o has {rows} {self.layout}: it needs {joined}, the heads side by side")
-        return self
 
     @property
     def tokens(self) -> Matrix:

@@ -5,10 +5,9 @@ computed for the network in question; accuracies and training costs are the pape
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any, Self
+from typing import Any
 
 import torch
-from pydantic import model_validator
 from torch.utils.flop_counter import FlopCounterMode
 
 from vitruvius import lessons
@@ -99,8 +98,7 @@ class Question(lessons.Question):
     arch: str = "vit_base_patch16_224"
     """A preset or a file NAME.json."""
 
-    @model_validator(mode="after")
-    def _is_a_network(self) -> Self:
+    def refuse(self) -> None:
         arch = tables.arch(self.arch)
         if arch.image > LARGEST_IMAGE or arch.kernel != "softmax":
             raise ValueError(
@@ -109,7 +107,6 @@ class Question(lessons.Question):
             )
         if arch.stem:
             raise ValueError(f"arch {self.arch} has a stem, which the paper's network has not")
-        return self
 
 
 def solve(question: Question) -> Iterator[Step | Answer]:

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import chain
 from random import Random
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, NamedTuple
 
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 from torch import Tensor
 from torch.nn import functional
 
@@ -72,11 +72,9 @@ class Question(lessons.Question):
     stride: Annotated[int, Field(ge=1, le=LARGEST)] = 2
     kind: Literal["average", "max", "both"] = "both"
 
-    @model_validator(mode="after")
-    def _has_room_for_a_window(self) -> Self:
+    def refuse(self) -> None:
         for matrix in self.matrices:
             measure([("matrix", "H W", matrix)], dict.fromkeys("HW", (self.size, LARGEST)))
-        return self
 
     @property
     def single(self) -> bool:

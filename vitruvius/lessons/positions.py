@@ -7,11 +7,11 @@ The table (Vaswani et al. 2017) holds $\sin(p\,\omega_i)$ and $\cos(p\,\omega_i)
 import math
 from collections.abc import Iterable, Iterator
 from random import Random
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import numpy as np
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 from torch import Tensor
 
 from vitruvius import lessons
@@ -45,15 +45,13 @@ class Question(lessons.Question):
     offset: Annotated[int, Field(ge=-1000, le=1000)] = 2
     """The move along the sequence whose rotation is worked out."""
 
-    @model_validator(mode="after")
-    def _has_pairs_and_an_order(self) -> Self:
+    def refuse(self) -> None:
         if (width := self.sizes["D"]) % 2:
             has = counted(width, "column")
             raise ValueError(f"x has {has}: it needs an even number, a sine and a cosine each")
         if sorted(self.places) != list(range(len(self.x))) or self.places == sorted(self.places):
             needs = f"it needs each of 0 to {len(self.x) - 1} once, not all in their own places"
             raise ValueError(f"order is {self.places}: {needs}")
-        return self
 
     @property
     def places(self) -> list[int]:

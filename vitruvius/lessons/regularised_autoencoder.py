@@ -9,11 +9,11 @@ from fractions import Fraction
 from functools import lru_cache
 from math import sqrt
 from random import Random
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import numpy as np
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 from torch import Tensor, nn
 
 from vitruvius import lessons
@@ -43,8 +43,7 @@ class Question(lessons.Question):
     weight: Exact = Fraction(1, 4)
     """Lambda."""
 
-    @model_validator(mode="after")
-    def _has_a_minimum(self) -> Self:
+    def refuse(self) -> None:
         values, weight = self.eigenvalues, self.weight
         if self.latent > len(values):
             has = counted(len(values), "entry")
@@ -56,7 +55,6 @@ class Question(lessons.Question):
         least, *_, most = sorted((weight, *filter(None, values)))
         if most > 10**6 * least:
             raise ValueError(f"eigenvalues and weight reach from {least} to {most}: at most a million times")
-        return self
 
 
 def solve(question: Question) -> Iterator[Step | Answer]:

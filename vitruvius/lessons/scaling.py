@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 from random import Random
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import numpy as np
 import sympy
@@ -60,8 +60,7 @@ class Question(lessons.Question):
             return {**given, "dim": len(given["mean"])}
         return given
 
-    @model_validator(mode="after")
-    def _fits(self) -> Self:
+    def refuse(self) -> None:
         if isinstance(self.mean, tuple) and len(self.mean) != self.dim:
             raise ValueError(
                 f"mean has {len(self.mean)} entries: it needs one number or {self.dim}, as dim says"
@@ -72,7 +71,6 @@ class Question(lessons.Question):
             raise ValueError(
                 f"mean has {max(map(abs, self.means))}: it needs at most 1000 sigma, {1000 * self.sigma}"
             )
-        return self
 
     @property
     def means(self) -> Vector:

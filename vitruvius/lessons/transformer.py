@@ -6,11 +6,11 @@ The other numbers are those of the paper's base model: a sentence of n tokens, w
 
 from collections.abc import Iterator
 from random import Random
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import numpy as np
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 from torch import nn
 
 from vitruvius import lessons
@@ -63,8 +63,7 @@ class Question(lessons.Question):
     embedding: Annotated[Matrix, "V D"] = exact(((2, 0, 1, 0), (0, 1, 0, 2), (1, 1, 0, -1)))
     small_heads: Annotated[int, Field(ge=1, le=16)] = 2
 
-    @model_validator(mode="after")
-    def _divides(self) -> Self:
+    def refuse(self) -> None:
         small = self.sizes["D"]
         for heads, width, names in (
             (self.heads, self.width, ("heads", "width")),
@@ -74,7 +73,6 @@ class Question(lessons.Question):
                 raise ValueError(f"{names[0]} {heads} does not divide {names[1]} {width}: needs a divisor")
         if float(self.gain) ** (self.length - 1) < 1e-250:
             raise ValueError(f"gain {self.gain} through {self.length} tokens leaves less than 1e-250")
-        return self
 
     @property
     def maps(self) -> dict[str, Array]:

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
 from random import Random
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import numpy as np
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 from torch import Tensor
 
 from vitruvius import lessons
@@ -54,11 +54,9 @@ class Question(lessons.Question):
     length: Annotated[int, Field(ge=2, le=12)] = 6
     """Its number of time steps."""
 
-    @model_validator(mode="after")
-    def _remembers_little(self) -> Self:
+    def refuse(self) -> None:
         if abs(self.memory) > 2:
             raise ValueError(f"memory is {self.memory}: needs a number from -2 to 2")
-        return self
 
     @property
     def net(self) -> tuple[Matrix, ...]:

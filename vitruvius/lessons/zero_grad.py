@@ -9,12 +9,12 @@ from fractions import Fraction
 from functools import lru_cache
 from math import asin, pi
 from random import Random
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import sympy
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 from scipy.signal import lfilter
 from torch import nn
 
@@ -57,8 +57,7 @@ class Question(lessons.Question):
     """Standard deviation of one sample's gradient."""
     batch: int = Field(100, ge=1)
 
-    @model_validator(mode="after")
-    def _can_descend(self) -> Self:
+    def refuse(self) -> None:
         for name in ("curvature", "rate"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}, it must be positive")
@@ -70,7 +69,6 @@ class Question(lessons.Question):
         if self.start == self.target:
             needs = "it must differ from target, or there is nothing to learn"
             raise ValueError(f"start is {self.start}, {needs}")
-        return self
 
     @property
     def pace(self) -> Fraction:
