@@ -5,13 +5,13 @@ demand $d_j$. Dual: with potentials $u_i + v_j \leq c_{ij}$ every plan costs at 
 d_j v_j$. Arrays of type object hold exact masses and distances (a root is a float). Shapes: S supplies, D
 demands."""
 
+import math
 from collections.abc import Iterator
 from fractions import Fraction
 from random import Random
 from typing import Annotated, Any
 
 import numpy as np
-from scipy import optimize
 from scipy.optimize import linprog
 from scipy.spatial.distance import cdist
 
@@ -54,9 +54,8 @@ class Question(lessons.Question):
                 raise ValueError(f"{field} has a mass of {min(masses)}: every mass must be above 0")
         sizes = sorted({len(place) for places in self.places for place in places})
         if len(sizes) > 1 or 0 in sizes:
-            raise ValueError(
-                f"supply and demand have points of {sizes} coordinates: all need as many, at least 1"
-            )
+            has = f"supply and demand have points of {sizes} coordinates"
+            raise ValueError(f"{has}: all need as many, at least 1")
         given, wanted = map(sum, self.masses)
         if given != wanted and not self.partial:
             raise ValueError(f"supply has mass {given}, demand {wanted}: both need the same, or partial=true")
@@ -112,16 +111,14 @@ def _optimum(question: Question, board: Board, level: Array) -> Iterator[Step | 
     """The plan, and the certificate: potentials from the levels of supplies and demands (stand-in last)."""
     plan_SD, s, d, surplus = board["plan"], board["s"], board["d"], board["lying"] - board["needed"]
     board["distance"] = board["work"] / board["moved"]
-    places = {
-        field: floats(places) for field, places in zip(("supply", "demand"), question.places, strict=True)
-    }
+    supply, demand = map(floats, question.places)
     title = f"Optimal plan, work {short(board['work'])}"
     yield board.step(
         "This is the plan: <work> in all, <distance> for each of <moved> units of mass. The work per unit of "
         "mass is the earth mover's distance.",
         r"T = <plan>, \quad <sum> = <work>",
         "plan work distance",
-        TransportPlan(title=title, **places, masses=floats(plan_SD)),
+        TransportPlan(title=title, supply=supply, demand=demand, masses=floats(plan_SD)),
     )
     sources = s + (surplus < 0)
     zero = -level[-1] if surplus > 0 else -level[s] if surplus < 0 else -level[0]
@@ -183,9 +180,12 @@ def attempt(question: Question, write: Attempt) -> None:
         blocks=("the ways along the axes are added up", np.abs(between).sum(2)),
     )
     greedy = float((_shortest_first(given, wanted, costs).astype(float) * costs).sum())
+    least = _programme(given.astype(float), wanted.astype(float), costs)
+    if math.isnan(least):
+        raise ValueError("no plan is found for these distances")
     work = write(
         "work",
-        _least_work(given, wanted, costs),
+        least,
         "least work",
         "Is the shortest way always worth taking first?",
         r"\min_T \sum_{ij} T_{ij} c_{ij}",
@@ -202,23 +202,6 @@ def attempt(question: Question, write: Attempt) -> None:
         undivided=("the work is not divided by the mass", work),
         per_point=("the work is divided by the number of supplies", work / len(given)),
     )
-
-
-def _least_work(given: Array, wanted: Array, costs: Array) -> float:
-    """The least work by linear programming; the smaller total is moved."""
-    rows, columns = (
-        np.kron(np.eye(len(given)), np.ones(len(wanted))),
-        np.tile(np.eye(len(wanted)), len(given)),
-    )
-    small, large = (rows, given), (columns, wanted)
-    if given.sum() > wanted.sum():
-        small, large = large, small
-    found = optimize.linprog(
-        costs.ravel(), large[0], large[1].astype(float), small[0], small[1].astype(float), method="highs"
-    )
-    if found.fun is None:
-        raise ValueError(found.message)
-    return float(found.fun)
 
 
 def _in_order(given: Array, wanted: Array) -> Array:
@@ -238,15 +221,12 @@ def draw(random: Random) -> dict[str, Any]:
     points = random.sample([(3 * x, 4 * y) for x in range(5) for y in range(4)], 6)
     total = random.randint(6, 9)
     piles = [[int(part * total) for part in shares(random, 3, total)] for _ in range(2)]
-    supply, demand = (
-        [[*pair] for pair in zip(half, pile, strict=True)]
-        for half, pile in zip((points[:3], points[3:]), piles, strict=True)
-    )
-    return {"supply": supply, "demand": demand}
+    halves = {"supply": (points[:3], piles[0]), "demand": (points[3:], piles[1])}
+    return {name: [[*pair] for pair in zip(*half, strict=True)] for name, half in halves.items()}
 
 
 def _programme(given: Array, wanted: Array, costs: Array) -> float:
-    """The least work as scipy finds it; the larger side need not be used up."""
+    """The least work as scipy finds it, NaN if it does not; the larger side need not be used up."""
     rows, columns = costs.shape
     leaving = np.kron(np.eye(rows), np.ones(columns)), given
     arriving = np.kron(np.ones(rows), np.eye(columns)), wanted

@@ -56,10 +56,8 @@ class Question(lessons.Question):
             raise ValueError("y is not in the span of x's columns: X w = y has no solution, needs one")
         longest = float(np.linalg.norm(x_ND.astype(float), 2)) ** 2
         if not 0 < float(self.step) * longest < 1:
-            raise ValueError(
-                f"step is {self.step}: descent needs a step between 0 and {1 / longest:.6g} "
-                "(1 over the largest eigenvalue of X^T X)"
-            )
+            bound = f"{1 / longest:.6g} (1 over the largest eigenvalue of X^T X)"
+            raise ValueError(f"step is {self.step}: descent needs a step between 0 and {bound}")
 
     def arrays(self, kind: type) -> tuple[Array, Array, Array]:
         """X, y and the start; exact for the kind `object`."""
@@ -91,9 +89,7 @@ def solve(question: Question) -> Iterator[Step | Answer]:
         r"\lambda^* = <multipliers:column>, \quad w^* = <solution:column>",
         "solution multipliers",
     )
-    iterates = [start_D]
-    for _ in range(question.iterations):
-        iterates.append(iterates[-1] - question.step * 2 * (x_ND.T @ (x_ND @ iterates[-1] - y_N)))
+    iterates = _iterates(x_ND, y_N, start_D, 2 * question.step, question.iterations)
     board |= {"iterates": iterates, "limit": solution_D + start_D - inverse_DN @ (x_ND @ start_D)}
     yield from _descent(question, board, inverse_DN)
     yield Answer(fields=board.pick("solution multipliers iterates limit"))
@@ -167,11 +163,7 @@ def _geometry(question: Question) -> Lines | None:
 
 def _path(name: str, plane: Array, x_ND: Array, y_N: Array, w_D: Array, step: float) -> Series:
     """A descent as it is seen in a plane."""
-    seen = []
-    for _ in range(DRAWN):
-        seen.append(plane @ w_D)
-        w_D = w_D - step * 2 * (x_ND.T @ (x_ND @ w_D - y_N))
-    across, up = zip(*seen, strict=True)
+    across, up = zip(*(plane @ w for w in _iterates(x_ND, y_N, w_D, 2 * step, DRAWN - 1)), strict=True)
     return Series(name=name, x=tuple(map(float, across)), y=tuple(map(float, up)))
 
 
@@ -223,10 +215,7 @@ def attempt(question: Question, write: Attempt) -> None:
     )
 
     def descent(factor: float) -> Array:
-        found = [start]
-        for _ in range(question.iterations):
-            found.append(found[-1] - factor * float(question.step) * (x.T @ (x @ found[-1] - y)))
-        return np.array(found)
+        return np.array(_iterates(x, y, start, factor * float(question.step), question.iterations))
 
     write(
         "iterates",
@@ -254,6 +243,14 @@ def _shortest(x_ND: Array, y_N: Array) -> tuple[Array, Array, Array]:
     inverse_DN = np.vectorize(worth, otypes=[object])(sympy.Matrix(x_ND).pinv())
     solution_D = inverse_DN @ y_N
     return inverse_DN, solution_D, -2 * (inverse_DN.T @ solution_D)
+
+
+def _iterates(x_ND: Array, y_N: Array, w_D: Array, factor: Any, steps: int) -> list[Array]:
+    """The start and what each step makes of it: w less a factor times half the gradient, X^T (X w - y)."""
+    found = [w_D]
+    for _ in range(steps):
+        found.append(found[-1] - factor * (x_ND.T @ (x_ND @ found[-1] - y_N)))
+    return found
 
 
 def _run(question: Question, limit_D: Array) -> tuple[list[float], float]:

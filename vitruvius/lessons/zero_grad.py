@@ -84,7 +84,8 @@ class Question(lessons.Question):
 def solve(question: Question) -> Iterator[Step | Answer]:
     """Both runs side by side, the recursion of the second, what noise does to it, and the patch."""
     board = Board(vars(question), pace=question.pace, rest=2 - question.pace, long=LONG)
-    runs = {"with": _iterates(question, zeroed=True), "without": _iterates(question, zeroed=False)}
+    start, target, pace = question.start, question.target, question.pace
+    runs = {n: _iterates(start, target, pace, carry, DRAWN) for n, carry in (("with", 0), ("without", 1))}
     board["iterates"] = {name: run[: question.steps + 1] for name, run in runs.items()}
     yield board.step(
         "Every gradient is <curvature> (w - <target>), so a step with zeroing keeps 1 - <pace> of the "
@@ -170,12 +171,7 @@ def attempt(question: Question, write: Attempt) -> None:
     )
 
     def run(carry: float) -> list[float]:
-        w, total, found = start, 0.0, [start]
-        for _ in range(question.steps):
-            total = carry * total + pace * (w - target)
-            w -= total
-            found.append(w)
-        return found
+        return _iterates(start, target, pace, carry, question.steps)
 
     write(
         "iterates",
@@ -203,21 +199,17 @@ def attempt(question: Question, write: Attempt) -> None:
 def draw(random: Random) -> dict[str, Any]:
     """A few steps with a short product of rate and curvature."""
     curvature, start = random.choice((2, 4, 5, 8, 10)), random.choice((-3, -2, -1, 1, 2, 3, 4))
-    given = {
-        "curvature": curvature,
-        "start": start,
-        "target": random.choice((0, 5, -5)),
-        "steps": random.randint(3, 4),
-    }
+    given = {"curvature": curvature, "start": start}
+    given |= {"target": random.choice((0, 5, -5)), "steps": random.randint(3, 4)}
     return given | {"rate": f"{random.choice((1, 2, 3, 4))}/{curvature * random.choice((4, 5, 8))}"}
 
 
-def _iterates(question: Question, zeroed: bool) -> list[Fraction]:
-    total, found = Fraction(0), [question.start]
-    for _ in range(DRAWN):
-        gradient = question.curvature * (found[-1] - question.target)
-        total = gradient if zeroed else total + gradient
-        found.append(found[-1] - question.rate * total)
+def _iterates(start: Any, target: Any, pace: Any, carry: float, steps: int) -> list[Any]:
+    """The weight before the first step and after each, if a step keeps that part of the step before it."""
+    total, found = 0 * pace, [start]
+    for _ in range(steps):
+        total = carry * total + pace * (found[-1] - target)
+        found.append(found[-1] - total)
     return found
 
 
