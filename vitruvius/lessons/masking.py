@@ -26,6 +26,11 @@ TASK = (
     "its scores, the weights and the output when the mask is done right; and the weights, their sum "
     "and the output if hidden weights are deleted after the softmax instead."
 )
+PARTS = (
+    r"w, \quad \sum_j w_j, \quad \sum_j w_j v_j, \quad \lVert \partial a / \partial k \rVert, \; "
+    r"\lVert \partial a / \partial v \rVert \text{ of the hidden ones}"
+)
+"""What is asked of a way of masking."""
 NAMED = {"right": "masked", "zero_weight": "deleted"}
 """What the values of a way are called where a student works them out."""
 VERDICTS = {
@@ -150,19 +155,18 @@ def attempt(question: Question, write: Attempt) -> None:
         r"a = \sum_j w_j v_j",
         keys_mixed=("keys are mixed, not values", masked @ keys),
     )
-    ways, seen = {name: way for name, (_, way) in _ways(question)}, values.shape[1] ** 0.5
+    ways = {name: way for name, (_, way) in _ways(question)}
+
+    def parts(weight: Array, total: float, output: Array, slope: float) -> dict[str, Any]:
+        leak = {"keys": slope, "values": np.linalg.norm(weight[hide]) * values.shape[1] ** 0.5}
+        return {"weights": weight, "total": total, "output": output, "leak": leak}
+
     write(
         "right",
-        {
-            "weights": masked,
-            "total": masked.sum(),
-            "output": output,
-            "leak": {"keys": 0.0, "values": np.linalg.norm(masked[hide]) * seen},
-        },
+        parts(masked, masked.sum(), output, 0.0),
         "all of the right way, with what leaks",
         "What can hidden keys and values change if their weights are 0 before the softmax divides?",
-        r"w, \quad \sum_j w_j, \quad \sum_j w_j v_j, \quad \lVert \partial a / \partial k \rVert, \; "
-        r"\lVert \partial a / \partial v \rVert \text{ of the hidden ones}",
+        PARTS,
         asked=False,
         zero_score=("hidden scores are set to 0", ways["zero_score"]),
         deleted=("weights are deleted after the softmax", ways["zero_weight"]),
@@ -194,19 +198,12 @@ def attempt(question: Question, write: Attempt) -> None:
         divided=("the output is divided by the sum of the weights", deleted @ values / deleted.sum()),
     )
     slope = np.linalg.norm(open_[hide]) * np.linalg.norm(deleted @ values)
-    leak = {"keys": slope * np.linalg.norm(queries[question.step - 1])}
     write(
         "zero_weight",
-        {
-            "weights": deleted,
-            "total": total,
-            "output": output,
-            "leak": leak | {"values": np.linalg.norm(deleted[hide]) * seen},
-        },
+        parts(deleted, total, output, float(slope * np.linalg.norm(queries[question.step - 1]))),
         "all of deleting weights, with what leaks",
         "What stands below the fraction of the softmax when the weights are deleted?",
-        r"w, \quad \sum_j w_j, \quad \sum_j w_j v_j, \quad \lVert \partial a / \partial k \rVert, \; "
-        r"\lVert \partial a / \partial v \rVert \text{ of the hidden ones}",
+        PARTS,
         asked=False,
         renormalised=("the weights are normalised again", ways["right"]),
         score_of_0=("hidden scores are set to 0 instead", ways["zero_score"]),

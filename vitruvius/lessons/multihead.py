@@ -6,6 +6,7 @@ With `layout="columns"` a token is a column, every matrix is given and answered 
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from operator import matmul, truediv
 from random import Random
 from typing import Annotated, Any, Literal
 
@@ -22,7 +23,7 @@ from vitruvius.lessons._exact import product, root, softmax
 from vitruvius.lessons._figures import heatmap
 from vitruvius.lessons._proofs import agree
 from vitruvius.lessons._shapes import measure
-from vitruvius.lessons._tensors import arrays, attend, tensor
+from vitruvius.lessons._tensors import Array, arrays, attend, tensor
 from vitruvius.lessons._tensors import softmax as softmax_rows
 from vitruvius.nn.attention import MultiHeadAttention
 
@@ -181,71 +182,58 @@ def attempt(question: Question, write: Attempt) -> None:
     x, tokens = arrays(turned(question.x), turned(question.tokens))
     w_q, w_k, w_v = ([np.array(turned(w), float) for w in getattr(question, f"w_{part}")] for part in "qkv")
 
-    def shown(heads: Any) -> Any:
+    def shown(heads: Any) -> list[Array]:
         return [np.array(turned(head)) for head in heads]
 
-    def back(heads: Any) -> Any:
-        return [np.array(turned(np.asarray(head).tolist()), float) for head in heads]
+    def written(name: str, heads: Any, what: str, ask: str, formula: str, **mistakes: Any) -> list[Array]:
+        """Write down a matrix of each head in the question's layout; what comes back has tokens as rows."""
+        possible: Any = {key: (says, shown(wrong)) for key, (says, wrong) in mistakes.items()}
+        found = write(name, shown(heads), what, ask, formula, **possible)
+        return [np.array(turned(np.asarray(head).tolist()), float) for head in found]
 
-    def mapped(name: str, rows: Any, maps: Any, others: Any) -> Any:
-        swapped = [rows @ w for w in others]
+    def mapped(name: str, rows: Any, maps: Any, others: Any) -> list[Array]:
         mistakes: dict[str, Any] = {
-            f"{name}_swapped": ("the matrix of another part is taken", shown(swapped)),
-            f"{name}_heads": ("the heads are exchanged", shown(rows @ w for w in maps[::-1])),
+            f"{name}_swapped": ("the matrix of another part is taken", [rows @ w for w in others]),
+            f"{name}_heads": ("the heads are exchanged", [rows @ w for w in maps[::-1]]),
         }
-        found = write(
+        return written(
             name,
-            shown(rows @ w for w in maps),
+            [rows @ w for w in maps],
             {"q": "queries", "k": "keys", "v": "values"}[name] + " of each head, one per token",
             "Which matrix of the head maps the tokens?",
             rf"{name.upper()}_i = X W_i^{name.upper()}",
             **mistakes,
         )
-        return back(found)
 
     q, k, v = mapped("q", x, w_q, w_k), mapped("k", tokens, w_k, w_q), mapped("v", tokens, w_v, w_k)
     pairs = [a @ b.T for a, b in zip(q, k, strict=True)]
     roots = [b.shape[1] ** 0.5 if question.scaled else 1.0 for b in k]
-    scores = back(
-        write(
-            "scores",
-            shown(s / r for s, r in zip(pairs, roots, strict=True)),
-            "scores of each head, a row per query",
-            "What is divided by the root of which width?",
-            r"S_i = \frac{Q_i K_i^T}{\sqrt{d_k}}",
-            unscaled=("the scores are not divided by the root of the key width", shown(pairs)),
-            by_width=(
-                "the key width is divided by, not its root",
-                shown(s / r**2 for s, r in zip(pairs, roots, strict=True)),
-            ),
-            token_width=(
-                "the root of the token's width is divided by",
-                shown(s / x.shape[1] ** 0.5 for s in pairs),
-            ),
-        )
+    divided = list(map(truediv, pairs, roots))
+    scores = written(
+        "scores",
+        divided,
+        "scores of each head, a row per query",
+        "What is divided by the root of which width?",
+        r"S_i = \frac{Q_i K_i^T}{\sqrt{d_k}}",
+        unscaled=("the scores are not divided by the root of the key width", pairs),
+        by_width=("the key width is divided by, not its root", list(map(truediv, divided, roots))),
+        token_width=("the root of the token's width is divided by", [s / x.shape[1] ** 0.5 for s in pairs]),
     )
-    weights = back(
-        write(
-            "weights",
-            shown(softmax_rows(s) for s in scores),
-            "weights of each head, a row per query",
-            "Over what does the softmax run: over the keys of a query, or over the queries of a key?",
-            r"A_i = \operatorname{softmax}(S_i)",
-            columns=("the softmax runs over the queries", shown(softmax_rows(s.T).T for s in scores)),
-        )
+    weights = written(
+        "weights",
+        map(softmax_rows, scores),
+        "weights of each head, a row per query",
+        "Over what does the softmax run: over the keys of a query, or over the queries of a key?",
+        r"A_i = \operatorname{softmax}(S_i)",
+        columns=("the softmax runs over the queries", [softmax_rows(s.T).T for s in scores]),
     )
-    heads = back(
-        write(
-            "heads",
-            shown(a @ b for a, b in zip(weights, v, strict=True)),
-            "output of each head, one row per token",
-            "What is mixed with the weights?",
-            r"H_i = A_i V_i",
-            keys=(
-                "the keys are mixed instead of the values",
-                shown(a @ b for a, b in zip(weights, k, strict=True)),
-            ),
-        )
+    heads = written(
+        "heads",
+        map(matmul, weights, v),
+        "output of each head, one row per token",
+        "What is mixed with the weights?",
+        r"H_i = A_i V_i",
+        keys=("the keys are mixed instead of the values", map(matmul, weights, k)),
     )
     w_o = np.array(turned(question.w_o), float)
     joined = np.concatenate(heads, axis=1)
@@ -263,9 +251,8 @@ def attempt(question: Question, write: Attempt) -> None:
 
 def draw(random: Random) -> dict[str, Any]:
     """Two tokens of six numbers, two heads of width 3."""
-    given = {f"w_{part}": whole(random, -1, 1, 2, 6, 3) for part in "qk"} | {
-        "w_v": whole(random, 0, 3, 2, 6, 3)
-    }
+    given = {f"w_{part}": whole(random, -1, 1, 2, 6, 3) for part in "qk"}
+    given["w_v"] = whole(random, 0, 3, 2, 6, 3)
     return given | {"x": whole(random, -1, 1, 2, 6), "w_o": whole(random, 0, 2, 6, 6)}
 
 
