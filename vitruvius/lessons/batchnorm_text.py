@@ -54,12 +54,9 @@ class Question(lessons.Question):
     def refuse(self) -> None:
         widths = {len(word) for sentence in self.sentences for word in sentence}
         if not self.sentences or not all(self.sentences) or len(widths) != 1 or max(widths) < 2:
-            has = counted(len(self.sentences), "sentence")
-            raise ValueError(
-                f"sentences has {has} with words of {sorted(widths)} features: "
-                "needs at least 1 sentence, each of at least 1 word, all words with one number of features "
-                "from 2 on"
-            )
+            has = f"{counted(len(self.sentences), 'sentence')} with words of {sorted(widths)} features"
+            needs = "at least 1 sentence, each of at least 1 word, all words with one number of features"
+            raise ValueError(f"sentences has {has}: needs {needs} from 2 on")
         if len(self.sentences) * max(map(len, self.sentences)) * max(widths) > LARGEST:
             raise ValueError(f"sentences needs at most {LARGEST} values after padding")
         if self.eps <= 0:
@@ -190,30 +187,29 @@ def attempt(question: Question, write: Attempt) -> None:
     )
 
     def statistics(of: str, rows: Array, over: str) -> Any:
+        right = {"mean": rows.mean(0), "variance": rows.var(0)}
         return write(
             of,
-            {"mean": rows.mean(0), "variance": rows.var(0)},
+            right,
             f"mean and variance of each feature over {over}",
             "Over which words is averaged, and by what number is divided?",
             r"\mu = \frac1n \sum_i x_i, \quad \sigma^2 = \frac1n \sum_i (x_i - \mu)^2",
-            sample=(
-                "the variance is divided by n - 1",
-                {"mean": rows.mean(0), "variance": rows.var(0, ddof=1)},
-            ),
+            sample=("the variance is divided by n - 1", right | {"variance": rows.var(0, ddof=1)}),
         )
 
     masked = statistics("masked", words, "all words")
     mean, variance = masked["mean"], masked["variance"]
-    mixed = (1 - padding) * mean + padding * pad
+    mixed, within = (1 - padding) * mean + padding * pad, (1 - padding) * variance
+    between = padding * (1 - padding) * (mean - pad) ** 2
     naive = write(
         "naive",
-        {"mean": mixed, "variance": (1 - padding) * variance + padding * (1 - padding) * (mean - pad) ** 2},
+        {"mean": mixed, "variance": within + between},
         "mean and variance of each feature with padding counted",
         "What does a share of equal values do to a mean, and what to a variance?",
         r"(1 - \varphi) \mu + \varphi p, \quad (1 - \varphi) \sigma^2 + \varphi (1 - \varphi) (\mu - p)^2",
         no_between=(
             "the distance between words and padding is left out of the variance",
-            {"mean": mixed, "variance": (1 - padding) * variance},
+            {"mean": mixed, "variance": within},
         ),
     )
     alone = statistics("alone", first, "the first sentence")

@@ -192,23 +192,16 @@ def attempt(question: Question, write: Attempt) -> None:
         r"\text{weights} + \text{biases}",
         no_biases=("the biases are forgotten", weights),
     )
-    ends = [axis.padded - axis.span for axis in axes]
-    steps = [axis.stride for axis in axes]
+    places = [axis.places for axis in axes]
     write(
         "output",
-        [*(end // step + 1 for end, step in zip(ends, steps, strict=True)), filters],
+        [*places, filters],
         "shape of the output, channels last",
         "At how many places does the window fit, the first one included?",
         r"\left\lfloor \frac{L + 2p - r (k - 1) - 1}{s} \right\rfloor + 1",
-        first_place=(
-            "the first place is not counted",
-            [*(e // s for e, s in zip(ends, steps, strict=True)), filters],
-        ),
-        no_stride=("the stride is not divided by", [*(end + 1 for end in ends), filters]),
-        in_channels=(
-            "the output is given the channels of the input",
-            [*(end // step + 1 for end, step in zip(ends, steps, strict=True)), channels],
-        ),
+        first_place=("the first place is not counted", [*(count - 1 for count in places), filters]),
+        no_stride=("the stride is not divided by", [*(a.padded - a.span + 1 for a in axes), filters]),
+        in_channels=("the output is given the channels of the input", [*places, channels]),
     )
 
 

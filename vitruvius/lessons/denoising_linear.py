@@ -132,31 +132,26 @@ def attempt(question: Question, write: Attempt) -> None:
         inverse_noise=("the noise is in front: tau^2 (S + tau^2 I)^-1", eye - best(tau2)),
     )
     values = np.linalg.eigvalsh(moment)[::-1].clip(0)
+    decayed = 1 - tau2 / np.maximum(values, 1e-300)
     write(
         "shares",
         values / (values + tau2),
         "factor of each principal direction",
         "How large is the signal beside signal and noise together?",
         r"\frac{\sigma_i^2}{\sigma_i^2 + \tau^2}",
-        decay=(
-            "the factor of weight decay, 1 - tau^2 / sigma^2, is taken",
-            1 - tau2 / np.maximum(values, 1e-300),
-        ),
+        decay=("the factor of weight decay, 1 - tau^2 / sigma^2, is taken", decayed),
         deviations=("deviations are taken for variances", values**0.5 / (values**0.5 + tau2**0.5)),
     )
     k = question.latent or len(values)
     kept = np.sum(values[:k] * tau2 / (values[:k] + tau2))
-    plain = float(np.trace(moment - full @ moment)) if k == len(values) else float(kept + values[k:].sum())
+    lost = eye - full
     write(
         "minimum",
-        plain,
+        float(np.trace(lost @ moment) if k == len(values) else kept + values[k:].sum()),
         "least expected error",
         "What is left of each direction's variance?",
         r"\mathrm{tr}(S - W S)",
-        clean=(
-            "the map is given clean inputs, without noise",
-            float(np.trace((eye - full) @ moment @ (eye - full).T)),
-        ),
+        clean=("the map is given clean inputs, without noise", float(np.trace(lost @ moment @ lost.T))),
     )
 
 

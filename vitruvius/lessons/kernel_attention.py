@@ -144,20 +144,18 @@ def attempt(question: Question, write: Attempt) -> None:
     )
     n, d = question.tokens, question.dim
     c = _width(question.kernel, d)
+
+    def products(each: int, columns: int) -> dict[str, int]:
+        return {"softmax": each * n * n * d, "features": each * n * c * columns}
+
     write(
         "multiply_adds",
-        {"softmax": 2 * n * n * d, "features": 2 * n * c * (d + 1)},
+        products(2, d + 1),
         "multiply-adds of softmax attention and of the route over features",
         "Which products grow with the square of N, and how long is a row of features beside its value?",
         r"2 N^2 D, \quad 2 N C (D + 1)",
-        no_normaliser=(
-            "the column of ones that gives the denominator is forgotten",
-            {"softmax": 2 * n * n * d, "features": 2 * n * c * d},
-        ),
-        once=(
-            "only one of the two products is counted",
-            {"softmax": n * n * d, "features": n * c * (d + 1)},
-        ),
+        no_normaliser=("the column of ones that gives the denominator is forgotten", products(2, d)),
+        once=("only one of the two products is counted", products(1, d + 1)),
     )
 
 
@@ -187,10 +185,8 @@ def _routes(board: Board, v: Array) -> Iterator[Step]:
     similarity, ones = board["similarity"], np.ones((len(v), 1), dtype=object)
     state = board["features"]["k"].T @ np.concatenate([v, ones], 1)
     board |= {"zeros": sum(not total for total in similarity.sum(1)), "n": len(similarity), "m": len(v)}
-    board |= {
-        "weighted": dot(similarity[0].tolist(), v[:, 0].tolist()),
-        "total": added(similarity[0].tolist()),
-    }
+    first = similarity[0].tolist()
+    board |= {"weighted": dot(first, v[:, 0].tolist()), "total": added(first)}
     board |= {"output": _means(similarity, v), "state": state, "shape": state.shape}
     yield board.step(
         "First route, over all pairs: the values weighted by the similarities, over their sum. <zeros> of "

@@ -73,6 +73,12 @@ class Question(lessons.Question):
         """What scores are multiplied with."""
         return len(self.k[0]) ** -0.5 if self.beta is None else float(self.beta)
 
+    @property
+    def change(self) -> Array:
+        """What is added to the key, unless it is random."""
+        stretched = [((self.stretch or 0) - 1) * entry for entry in self.k[self.index]]
+        return np.array(self.epsilon or stretched, float)
+
 
 class State(NamedTuple):
     """Attention before the change. n queries, t entries of a value."""
@@ -134,9 +140,7 @@ def solve(question: Question) -> Iterator[Step | Answer]:
 
 def _exact_step(question: Question, state: State, board: Board) -> Step:
     """A known change: the outputs after it, exactly and to first order."""
-    stretched = [((question.stretch or 0) - 1) * entry for entry in question.k[question.index]]
-    q_nd, change_d = arrays(question.q, question.epsilon or stretched)
-    shift_n = question.scale * (q_nd @ change_d)
+    shift_n = question.scale * (np.array(question.q, float) @ question.change)
     after_nt = state.output(_logistic(state.odds_n + shift_n))
     first_nt = board["output_before"] + board["slope"] * shift_n[:, None]
     board |= {"shift": shift_n, "output_after": after_nt, "first_order": first_nt, "covariance": None}
@@ -159,7 +163,7 @@ def _noise_step(question: Question, state: State, board: Board) -> Step:
     weight_ng = _logistic(state.odds_n[:, None] + deviation_n[:, None] * z_g)
     mean_n = weight_ng @ density_g
     variance = (weight_ng[0] - mean_n[0]) ** 2 @ density_g
-    covariance = (deviation_n**2)[:, None, None] * (slope_nt[:, :, None] * slope_nt[:, None])
+    covariance = _covariances(question, slope_nt, 2)
     board |= {"weights": mean_n, "covariance": covariance, "trace": np.trace(covariance[0])}
     board |= {"output_after": state.output(mean_n), "first_order": board["output_before"]}
     board["spread"] = variance * ((state.value_t - state.rest_nt[0]) ** 2).sum()
@@ -203,16 +207,14 @@ def attempt(question: Question, write: Attempt) -> None:
         unscaled=("the scores are not divided by the root of the keys' length", state.output(unscaled)),
         value_only=("the other values are left out", weight[:, None] * state.value_t),
     )
+    from_rest = weight[:, None] * (state.value_t - state.rest_nt)
     slope = write(
         "slope",
         weight[:, None] * (state.value_t - before),
         "slope of each output by the score of the key",
         "From where does the output move, and towards which value?",
         r"\frac{\partial h}{\partial s_j} = w_j (v_j - h)",
-        from_rest=(
-            "the mixture of the others is taken for the output",
-            weight[:, None] * (state.value_t - state.rest_nt),
-        ),
+        from_rest=("the mixture of the others is taken for the output", from_rest),
         no_weight=("the weight in front is forgotten", state.value_t - before),
     )
     if question.sigma is not None:
@@ -225,23 +227,17 @@ def attempt(question: Question, write: Attempt) -> None:
             deviation=("the deviation is taken for the variance", _covariances(question, slope, 1)),
         )
         return
-    stretched = [((question.stretch or 0) - 1) * entry for entry in question.k[question.index]]
-    (change,) = arrays(question.epsilon or stretched)
-    shift = question.scale * (q @ change)
+    along = q @ question.change
+    shift, undivided = question.scale * along, "the shift is not divided by the root of the keys' length"
+    raised = (weight * (np.exp(shift) - 1))[:, None] * state.value_t
     write(
         "output_after",
         state.output(_logistic(state.odds_n + shift)),
         "outputs after the change",
         "Which weights change when one score does?",
         r"w' = \frac{w e^\delta}{1 - w + w e^\delta}, \quad \delta = q \cdot \epsilon / \sqrt{d}",
-        not_normalised=(
-            "the weights are not normalised again",
-            before + (weight * (np.exp(shift) - 1))[:, None] * state.value_t,
-        ),
-        unscaled_shift=(
-            "the shift is not divided by the root of the keys' length",
-            state.output(_logistic(state.odds_n + q @ change)),
-        ),
+        not_normalised=("the weights are not normalised again", before + raised),
+        unscaled_shift=(undivided, state.output(_logistic(state.odds_n + along))),
     )
     write(
         "first_order",
@@ -249,10 +245,7 @@ def attempt(question: Question, write: Attempt) -> None:
         "outputs after the change to first order",
         "By how much does the score move?",
         r"h' \approx h + w_j (v_j - h) \, \delta",
-        unscaled_order=(
-            "the shift is not divided by the root of the keys' length",
-            before + slope * (q @ change)[:, None],
-        ),
+        unscaled_order=(undivided, before + slope * along[:, None]),
     )
 
 
@@ -264,11 +257,8 @@ def _covariances(question: Question, slope_nt: Array, power: int) -> Array:
 
 def draw(random: Random) -> dict[str, Any]:
     """Two queries and three keys of length 4; one key moves by a short vector."""
-    given = {
-        "q": whole(random, -1, 2, 2, 4),
-        "k": whole(random, -1, 2, 3, 4),
-        "v": whole(random, -1, 3, 3, 2),
-    }
+    given = {"q": whole(random, -1, 2, 2, 4), "k": whole(random, -1, 2, 3, 4)}
+    given["v"] = whole(random, -1, 3, 3, 2)
     return given | {"index": random.randint(0, 2), "epsilon": whole(random, -1, 1, 4)}
 
 

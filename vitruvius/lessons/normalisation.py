@@ -123,9 +123,8 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     """PyTorch's own statistics and normalisation layers, and which inputs a layer's output depends on."""
     x_NCF = tensor(question.tensor)
     eps = float(question.eps) or torch.finfo(torch.float64).tiny  # torch refuses 0; this changes no digit
-    probe_NCF = torch.rand(
-        3, 3, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64
-    ).requires_grad_()
+    probe_NCF = torch.rand(3, 3, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    probe_NCF.requires_grad_()
     layers: dict[str, Callable[[Tensor], nn.Module]] = {
         "batch": lambda x: nn.BatchNorm1d(x.shape[1], eps, affine=False),
         "layer": lambda x: nn.LayerNorm(x.shape[1:], eps, elementwise_affine=False),
@@ -146,21 +145,15 @@ def attempt(question: Question, write: Attempt) -> None:
     """The statistics of the three kinds, then the normalised tensors."""
     x, eps, found = np.array(question.tensor, float), float(question.eps), dict[str, Any]()
     for kind, axes in AXES.items():
-        mean, variance = x.mean(axes), x.var(axes)
+        right = {"mean": x.mean(axes), "variance": x.var(axes), "axes": list(axes)}
         found[kind] = write(
             kind,
-            {"mean": mean, "variance": variance, "axes": list(axes)},
+            right,
             f"mean and variance for each {KEPT[kind]} (axes: those averaged over, counted from 0)",
             "Over which axes is averaged, and what is the sum of squares divided by?",
             r"\mu = \frac1n \sum x, \quad \sigma^2 = \frac1n \sum (x - \mu)^2",
-            sample=(
-                "the variance is divided by n - 1",
-                {"mean": mean, "variance": x.var(axes, ddof=1), "axes": list(axes)},
-            ),
-            deviation=(
-                "the standard deviation is given for the variance",
-                {"mean": mean, "variance": x.std(axes), "axes": list(axes)},
-            ),
+            sample=("the variance is divided by n - 1", right | {"variance": x.var(axes, ddof=1)}),
+            deviation=("the standard deviation is given for the variance", right | {"variance": x.std(axes)}),
         )
 
     def normalised(power: float) -> dict[str, Any]:

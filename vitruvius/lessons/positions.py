@@ -155,23 +155,19 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
 def attempt(question: Question, write: Attempt) -> None:
     """The table, the rotation, the parameters."""
     (x,), count, width, offset = arrays(question.x), len(question.x), question.sizes["D"], question.offset
-    angles = np.arange(count)[:, None] * 10_000.0 ** (-np.arange(0, width, 2) / width)
     every = np.arange(count)[:, None] * 10_000.0 ** (-np.arange(width) / width)
+    unpaired = np.where(np.arange(width) % 2, np.cos(every), np.sin(every))
+    right = _table(range(count), width)
+    swapped = right.reshape(count, -1, 2)[:, :, ::-1].reshape(count, width)
     table = write(
         "table",
-        _table(range(count), width),
+        right,
         "the table, a row per place",
         "Which angle has a pair of entries, and how does it grow with the place?",
         r"\sin(p \, 10000^{-2i/D}), \; \cos(p \, 10000^{-2i/D})",
-        cosine_first=(
-            "sine and cosine are exchanged",
-            np.stack([np.cos(angles), np.sin(angles)], 2).reshape(count, -1),
-        ),
+        cosine_first=("sine and cosine are exchanged", swapped),
         from_one=("places are counted from 1", _table(range(1, count + 1), width)),
-        no_pairs=(
-            "every entry has its own angle",
-            np.where(np.arange(width) % 2, np.cos(every), np.sin(every)),
-        ),
+        no_pairs=("every entry has its own angle", unpaired),
     )
     write(
         "gap",
@@ -190,17 +186,15 @@ def attempt(question: Question, write: Attempt) -> None:
         backwards=("it turns the other way round", _rotation(-offset, width)),
         one_place=("it moves by one place only", _rotation(1, width)),
     )
+    size = count * width
     write(
         "parameters",
-        {"learned": count * width, "sinusoidal": 0},
+        {"learned": size, "sinusoidal": 0},
         "parameters of both kinds of tables",
         "Which numbers does training change?",
         r"N D, \quad 0",
-        both=(
-            "the sinusoidal table is counted like a learned one",
-            dict.fromkeys(("learned", "sinusoidal"), count * width),
-        ),
-        class_token=("a place for a class token is added", {"learned": (count + 1) * width, "sinusoidal": 0}),
+        both=("the sinusoidal table is counted like a learned one", {"learned": size, "sinusoidal": size}),
+        class_token=("a place for a class token is added", {"learned": size + width, "sinusoidal": 0}),
     )
 
 

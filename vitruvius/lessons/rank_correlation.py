@@ -97,9 +97,8 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     sign_x, sign_y = (np.sign(values[:, None] - values[None, :]).ravel() for values in (x, y))
     by_signs = sign_x @ sign_y / np.sqrt((sign_x @ sign_x) * (sign_y @ sign_y))
     yield agree("kendall", "cosine of the signs of all differences", answer["kendall"], by_signs)
-    ours = {
-        name: getattr(statistics, name)(x, y, np.ones((1, len(x))))[0] for name in ("spearman", "kendall")
-    }
+    once = np.ones((1, len(x)))
+    ours = {name: getattr(statistics, name)(x, y, once)[0] for name in ("spearman", "kendall")}
     yield agree("both", "vitruvius.ranking.statistics", answer, ours)
 
 
@@ -121,36 +120,29 @@ def attempt(question: Question, write: Attempt) -> None:
         reversed=("1 is given to the largest", ranked("average", -1)),
     )
     x, y = (np.array(ranks[name], float) for name in lists)
-    n = len(x)
+    n, (proxy, accuracy) = len(x), arrays(*lists.values())
+    short = 1 - 6 * ((x - y) ** 2).sum() / (n * (n * n - 1))
     write(
         "spearman",
-        float(np.corrcoef(x, y)[0, 1]),
+        np.corrcoef(x, y)[0, 1],
         "Spearman's rho",
         "Which correlation is it, and of what?",
         r"\rho = \frac{\sum (R_x - m)(R_y - m)}{\sqrt{\sum (R_x - m)^2 \sum (R_y - m)^2}}, \; m = (n+1)/2",
-        short=(
-            "the short formula is used in spite of ties",
-            float(1 - 6 * ((x - y) ** 2).sum() / (n * (n * n - 1))),
-        ),
-        values=(
-            "the values are correlated, not their ranks",
-            float(np.corrcoef(np.array([question.proxy, question.accuracy], float))[0, 1]),
-        ),
+        short=("the short formula is used in spite of ties", short),
+        values=("the values are correlated, not their ranks", np.corrcoef(proxy, accuracy)[0, 1]),
     )
     pairs = [(x[j] - x[i], y[j] - y[i]) for i, j in combinations(range(n), 2)]
     same, opposite = sum(a * b > 0 for a, b in pairs), sum(a * b < 0 for a, b in pairs)
     in_x, in_y, clear = sum(a != 0 for a, _ in pairs), sum(b != 0 for _, b in pairs), same + opposite
+    more = float(same - opposite)
     write(
         "kendall",
-        float((same - opposite) / (in_x * in_y) ** 0.5),
+        more / (in_x * in_y) ** 0.5,
         "Kendall's tau-b",
         "How many pairs are in the same order, how many in the opposite one, and which are tied?",
         r"\tau_b = \frac{P - Q}{\sqrt{(P + Q + T_x)(P + Q + T_y)}}",
-        all_pairs=("all pairs are divided by, tied ones too (tau-a)", float((same - opposite) / len(pairs))),
-        clear_pairs=(
-            "tied pairs are left out of the denominator",
-            float((same - opposite) / clear) if clear else None,
-        ),
+        all_pairs=("all pairs are divided by, tied ones too (tau-a)", more / len(pairs)),
+        clear_pairs=("tied pairs are left out of the denominator", more / clear if clear else None),
     )
 
 

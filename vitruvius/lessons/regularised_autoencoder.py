@@ -121,11 +121,8 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
 
 def attempt(question: Question, write: Attempt) -> None:
     """Shares, singular values, the minimum, the distance from orthonormal."""
-    values, weight, k = (
-        np.sort(np.array(question.eigenvalues, float))[::-1],
-        float(question.weight),
-        question.latent,
-    )
+    values = np.sort(np.array(question.eigenvalues, float))[::-1]
+    weight, k = float(question.weight), question.latent
     kept = np.maximum(values[:k], 1e-300)
     shares = write(
         "shares",
@@ -144,17 +141,15 @@ def attempt(question: Question, write: Attempt) -> None:
         r"s_i = \sqrt{p_i}",
         no_root=("the root is forgotten", shares),
     )
-    costs = values[:k] * (1 - roots**2) ** 2 + 2 * weight * roots**2
+    errors, given_up = values[:k] * (1 - roots**2) ** 2, values[k:].sum()
+    costs = errors + 2 * weight * roots**2
     write(
         "minimum",
-        float(costs.sum() + values[k:].sum()),
+        float(costs.sum() + given_up),
         "least loss",
         "What does a kept direction cost, and what one that is given up?",
         r"\sum_{i \le k} \left( \sigma_i^2 (1 - p_i)^2 + 2 \lambda p_i \right) + \sum_{i > k} \sigma_i^2",
-        no_penalty=(
-            "the penalty is left out",
-            float((values[:k] * (1 - roots**2) ** 2).sum() + values[k:].sum()),
-        ),
+        no_penalty=("the penalty is left out", float(errors.sum() + given_up)),
         kept_only=("the directions beyond the bottleneck are forgotten", float(costs.sum())),
     )
     write(

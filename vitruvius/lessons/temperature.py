@@ -109,9 +109,8 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     yield agree("limits", "the softmax kernel at 0 and infinity", answer["limits"], ends)
     yield agree("convenient", "the length of a key", answer["convenient"], k.shape[-1] ** -0.5)
     lost = [_found_scale(row[None], k, float(question.error)) for row in q]
-    yield agree(
-        "preserving", "root of the kernel's lost weight, by scipy.optimize", answer["preserving"], lost
-    )
+    method = "root of the kernel's lost weight, by scipy.optimize"
+    yield agree("preserving", method, answer["preserving"], lost)
     hard, soft = weights("hardmax", q, k), weights("softmax", q, k, beta=0.0)
     kinds = {HARD: stats.entropy(hard, axis=1).sum(), SOFT: stats.entropy(soft, axis=1).sum()}
     found = {"preserves": min(kinds, key=kinds.__getitem__), "diffuses": max(kinds, key=kinds.__getitem__)}
@@ -121,32 +120,27 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
 def attempt(question: Question, write: Attempt) -> None:
     """The products, outputs and entropies at each scale, the limits, the usual scale."""
     q, k, v = arrays(question.q, question.k, question.v)
-    betas = [float(beta) for beta in question.betas]
+    betas, root_d = [float(beta) for beta in question.betas], k.shape[1] ** 0.5
     score = write(
         "scores",
         q @ k.T,
         "products of queries and keys, a row per query",
         "Which entries are multiplied with which, and what is added up?",
         r"s_{ij} = q_i \cdot k_j",
-        divided=("the products are divided by the root of the width", q @ k.T / k.shape[1] ** 0.5),
+        divided=("the products are divided by the root of the width", q @ k.T / root_d),
     )
 
-    def weights(scale: float, base: float = 1.0) -> list[Array]:
-        return [softmax(base * scale * beta * score) for beta in betas]
-
+    weights, flatter = ([softmax(beta * score / by) for beta in betas] for by in (1, root_d))
     write(
         "outputs",
-        [w @ v for w in weights(1)],
+        [w @ v for w in weights],
         "outputs for each beta, a row per query",
         "What is multiplied by beta, and what is mixed?",
         r"h_i = \sum_j \operatorname{softmax}_j(\beta \, q_i \cdot k_j) \, v_j",
-        scaled_too=(
-            "the products are divided by the root of the width as well",
-            [w @ v for w in weights(k.shape[1] ** -0.5)],
-        ),
+        scaled_too=("the products are divided by the root of the width as well", [w @ v for w in flatter]),
         swapped=("the softmax runs over the queries", [softmax(b * score.T).T @ v for b in betas]),
     )
-    nats = [_entropy(w) for w in weights(1)]
+    nats = [_entropy(w) for w in weights]
     write(
         "entropies",
         nats,
@@ -169,12 +163,12 @@ def attempt(question: Question, write: Attempt) -> None:
     )
     write(
         "convenient",
-        k.shape[1] ** -0.5,
+        1 / root_d,
         "convenient scale",
         "Which scale keeps the variance of the scores at 1?",
         r"\beta = \frac{1}{\sqrt{d}}",
         one_over_d=("the root is forgotten", 1 / k.shape[1]),
-        root_itself=("the root is multiplied with, not divided by", k.shape[1] ** 0.5),
+        root_itself=("the root is multiplied with, not divided by", root_d),
     )
 
 
@@ -244,9 +238,8 @@ def _scale_steps(
 def _dense_step(v: Array, best: Array) -> Step:
     keys, length = v.shape
     first, last = best[0].argmax(), best[-1].argmax()
-    board = Board(
-        keys=keys, weights=keys * length**2, place=first + 1, error=np.linalg.norm(v[first] - v[last])
-    )
+    error = np.linalg.norm(v[first] - v[last])
+    board = Board(keys=keys, weights=keys * length**2, place=first + 1, error=error)
     return board.step(
         "A fully connected layer from all <keys> values to one output has <weights> weights. To preserve "
         "value <place> its block must be the identity and the rest 0; to diffuse, all blocks must be the "
