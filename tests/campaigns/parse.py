@@ -20,12 +20,13 @@ from PIL import Image
 from safetensors.torch import save
 
 from tests.campaigns import Tally
+from vitruvius import lessons
 from vitruvius.arch import spaces, tables
 from vitruvius.core import files, integrity
 from vitruvius.core.errors import UserError
 from vitruvius.datasets import _idx, _images
 from vitruvius.nn import layouts
-from vitruvius.teaching import answers, solution
+from vitruvius.teaching import answers
 from vitruvius.verbs.train import Config as Training
 
 FULL, SMALL = 10_000, 40
@@ -68,7 +69,7 @@ def parsers() -> dict[str, tuple[str, bytes, Read]]:
         [{"name": "a", "arch": {"patch": 4, "width": 8, "depth": 1}, "accuracy": 0.5}]
     ).encode()
     space = (spaces.FOLDER / f"{spaces.names()[0]}.json").read_bytes()
-    question = solution.question("attention", {}).model_dump_json().encode()
+    question = lessons.question("attention", {}).model_dump_json().encode()
     config = json.dumps(Training().model_dump(mode="json")).encode()
     manifest = json.dumps({"files": {"a": "0" * 64}, "environment": {"threads": 1}}).encode()
     weights = save({"a": torch.arange(6.0).view(2, 3), "b": torch.zeros(4)})
@@ -142,7 +143,7 @@ def _table(path: Path) -> None:
 
 
 def _question(path: Path) -> None:
-    solution.question("attention", answers.read(str(path)))
+    lessons.question("attention", answers.read(str(path)))
 
 
 def _decode(path: Path) -> None:

@@ -13,7 +13,6 @@ import pytest
 
 from vitruvius import lessons
 from vitruvius.core import plugins
-from vitruvius.lessons._attempt import flat
 from vitruvius.teaching import check, exercises, solution, verdict
 from vitruvius.teaching.results import Judged
 from vitruvius.teaching.solution import Solution
@@ -39,23 +38,23 @@ def written(made: dict[str, Any]) -> dict[str, Any]:
 
 def moved(value: Any, dice: random.Random) -> Any:
     """A value with one entry, drawn at random, changed by one to ten percent."""
-    entries = {path: leaf for path, leaf in flat(value).items() if not isinstance(leaf, str | bool)}
-    chosen = dice.choice(sorted(entries, key=str))
+    found = lessons.leaves(value).items()
+    entries = {path: leaf for path, leaf in found if not isinstance(leaf, str | bool | None)}
+    chosen = dice.choice(sorted(entries))
     largest = max(abs(float(leaf)) for leaf in entries.values()) or 1.0
 
-    def copy(item: Any, path: tuple[Any, ...] = ()) -> Any:
-        item = item.tolist() if hasattr(item, "tolist") else item
+    def copy(item: Any, path: str) -> Any:
         if isinstance(item, dict):
-            return {key: copy(inner, (*path, key)) for key, inner in item.items()}
-        if isinstance(item, list | tuple):
-            return [copy(inner, (*path, place)) for place, inner in enumerate(item)]
-        if path != chosen:
+            return {key: copy(inner, f"{path}.{key}") for key, inner in item.items()}
+        if isinstance(item, list):
+            return [copy(inner, f"{path}.{place}") for place, inner in enumerate(item)]
+        if path != f".{chosen}" * bool(chosen):
             return item
         if isinstance(item, int):
             return item + dice.choice((-1, 1, 2))
         return float(item) + dice.choice((-1, 1)) * dice.uniform(0.01, 0.1) * largest
 
-    return copy(value)
+    return copy(lessons.listed(value), "")
 
 
 def numbers_in(formula: str) -> Counter[str]:
@@ -170,7 +169,7 @@ class TestLaws:
     def test_hints_say_no_number_before_the_step(self, name: str) -> None:
         """The first two hints of other numbers are the same words, so they hold none of the numbers."""
         fields = exercises.draw(name, random.Random(5), set())
-        other = Solution(name, solution.question(name, fields), {})  # need not be solved
+        other = Solution(name, lessons.question(name, fields), {})  # need not be solved
         for place in set(solved(name).lines()) & set(other.lines()):
             missing = [Judged(name=place, status="missing")]
             own = list(verdict.hints_for(solved(name), missing, 3))

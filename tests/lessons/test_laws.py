@@ -17,8 +17,8 @@ import pytest
 from vitruvius import lessons
 from vitruvius.core import plugins
 from vitruvius.core.errors import UserError
-from vitruvius.lessons import Answer, Lesson, Proof, Step
-from vitruvius.lessons._proofs import agree, leaves
+from vitruvius.lessons import Answer, Lesson, Proof, Step, leaves
+from vitruvius.lessons._proofs import agree
 from vitruvius.render import mathml
 from vitruvius.render.formula import typeset
 

@@ -15,7 +15,7 @@ by Monte Carlo: by five of its standard errors); what `attempt` writes down is w
 mistake is recognised; drawn questions are answered and proved. Lessons are imported only to be worked: names
 and summaries are read from the source."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from random import Random
@@ -26,11 +26,16 @@ from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, model_
 from vitruvius.core import plugins
 from vitruvius.core.blocks import Block, Figure, Formula, Text
 from vitruvius.core.config import Strict
+from vitruvius.core.errors import UserError
 from vitruvius.core.records import Record
 from vitruvius.lessons import _board, _shapes
 from vitruvius.lessons._attempt import Attempt as Attempt
 from vitruvius.lessons._attempt import Line as Line
 from vitruvius.lessons._board import latex as latex
+from vitruvius.lessons._values import Value as Value
+from vitruvius.lessons._values import leaves as leaves
+from vitruvius.lessons._values import listed as listed
+from vitruvius.lessons._values import plain as plain
 
 SUBJECTS = (
     "attention",
@@ -42,10 +47,6 @@ SUBJECTS = (
     "zero-cost ranking",
     "optimal transport",
 )
-
-Value = Any
-"""A number (int, float, Fraction), a word, a bool, or lists and string-keyed dicts of values."""
-
 
 SMALLEST, LARGEST = Decimal("1e-12"), Decimal("1e12")
 """Sizes between which a number of a question lies, unless it is 0: beyond them floats no longer prove
@@ -74,38 +75,9 @@ def exact(value: Any) -> Any:
     raise ValueError(f"'{text:.40}' must be 0 or between 1e-12 and 1e12 in size")
 
 
-def plain(value: Value) -> Any:
-    """A value as JSON holds it: fractions as "8/9", whole ones as integers, floats with 12 significant
-    digits.
-
-    >>> plain({"a": [Fraction(8, 9), Fraction(2), 1 / 3]})
-    {'a': ['8/9', 2, 0.333333333333]}
-    """
-    if isinstance(value, Fraction):
-        return value.numerator if value.denominator == 1 else str(value)
-    if isinstance(value, bool | int | str) or value is None:
-        return value
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if hasattr(value, "tolist"):  # tensors and arrays
-        return plain(value.tolist())
-    if isinstance(value, Iterable):
-        return [plain(item) for item in value]
-    return float(f"{float(value):.12g}")
-
-
 Exact = Annotated[Fraction, BeforeValidator(exact), PlainSerializer(plain)]
 Vector = tuple[Exact, ...]
 Matrix = tuple[Vector, ...]
-
-
-def listed(value: Value) -> Any:
-    """A value whose tensors and arrays have become lists; everything else stays as it is."""
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    if isinstance(value, dict):
-        return {key: listed(item) for key, item in value.items()}
-    return [listed(item) for item in value] if isinstance(value, list) else value
 
 
 class Question(Strict):
@@ -249,6 +221,14 @@ class Exercise(Lesson, Protocol):
 def get(name: str) -> Lesson:
     """The lesson of that name."""
     return cast(Lesson, plugins.module("lessons", name))
+
+
+def question(name: str, fields: Mapping[str, Any]) -> Question:
+    """The question of the lesson of that name with these fields; a fault is said with the lesson's name."""
+    try:
+        return get(name).Question(**fields)
+    except UserError as error:
+        raise UserError(f"{name}: {error}") from None
 
 
 def exercise(name: str) -> Exercise | None:

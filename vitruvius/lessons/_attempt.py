@@ -3,6 +3,8 @@
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
+from vitruvius.lessons._values import leaves
+
 Mistakes = Mapping[str, tuple[str, Any]]
 """By name: the sentence that ends "this is what comes out when ...", and the value that comes out."""
 
@@ -88,7 +90,9 @@ def write_second_moment(write: Attempt, data: Any) -> Any:
 
 def _shows(wrong: Any, right: Any) -> bool:
     """Whether a value has the shape of another one and differs from it by more than roundings may."""
-    found, wanted = flat(wrong), flat(right)
+    found, wanted = (
+        {path: leaf for path, leaf in leaves(value).items() if leaf is not None} for value in (wrong, right)
+    )
     if found.keys() != wanted.keys():
         return False
     numbers = [abs(value) for value in wanted.values() if not isinstance(value, str)]
@@ -98,18 +102,6 @@ def _shows(wrong: Any, right: Any) -> bool:
         found[path] != value if isinstance(value, str) else not abs(found[path] - value) <= close
         for path, value in wanted.items()
     )
-
-
-def flat(value: Any, path: tuple[Any, ...] = ()) -> dict[tuple[Any, ...], Any]:
-    """The entries of nested dictionaries, lists and arrays by path; None has none."""
-    value = value.tolist() if hasattr(value, "tolist") else value
-    if isinstance(value, Mapping):
-        items = list(value.items())
-    elif isinstance(value, list | tuple):
-        items = list(enumerate(value))
-    else:
-        return {} if value is None else {path: value}
-    return {place: leaf for key, item in items for place, leaf in flat(item, (*path, key)).items()}
 
 
 def filled(value: Any, given: Any) -> Any:

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from vitruvius.core.counted import counted
-from vitruvius.lessons import Answer, Proof, Value
+from vitruvius.lessons import Answer, Proof, Value, leaves
 
 SLACK = 1e-12
 """Absolute difference that is rounding, whatever the size of the values."""
@@ -50,27 +50,6 @@ def within(
     shown = f"estimate {estimate:.6g} +- {standard_error:.2g} (standard error)"
     detail = f"{shown}, {gap:.2g} from {float(claimed):.6g}"
     return Proof(name=name, method=method, passed=gap <= limit * standard_error + SLACK, detail=detail)
-
-
-def leaves(value: Value, path: str = "") -> dict[str, Any]:
-    """The entries of a nested value by path.
-
-    >>> leaves({"a": [1, 2], "b": "x"})
-    {'a.0': 1, 'a.1': 2, 'b': 'x'}
-    """
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, dict):
-        items = [(str(key), item) for key, item in value.items()]
-    elif isinstance(value, list | tuple):
-        items = [(str(index), item) for index, item in enumerate(value)]
-    else:
-        return {path: value}
-    return {
-        key: leaf
-        for name, item in items
-        for key, leaf in leaves(item, f"{path}.{name}" if path else name).items()
-    }
 
 
 def _difference(claimed: Any, found: Any) -> float:

@@ -21,9 +21,9 @@ from torch.nn import functional
 from vitruvius import lessons
 from vitruvius.core.blocks import Bars, Panels
 from vitruvius.core.config import Ints
-from vitruvius.lessons import Answer, Attempt, Board, Exact, Proof, Step
+from vitruvius.lessons import Answer, Attempt, Board, Exact, Proof, Step, leaves
 from vitruvius.lessons._figures import curves
-from vitruvius.lessons._proofs import agree, holds, leaves
+from vitruvius.lessons._proofs import agree, holds
 from vitruvius.lessons._tensors import Array, softmax
 
 SUBJECT = "training"

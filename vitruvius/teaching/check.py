@@ -2,11 +2,11 @@
 
 import random
 from collections.abc import Iterator, Mapping
-from fractions import Fraction
 from typing import Any, NamedTuple
 
 from vitruvius.core.errors import UserError, unknown
 from vitruvius.core.files import kind
+from vitruvius.lessons import listed
 from vitruvius.teaching import numbers
 from vitruvius.teaching.numbers import Written
 from vitruvius.teaching.results import Judged
@@ -84,13 +84,13 @@ def _following(solution: Solution, work: Work, made: list[str], name: str, entri
     lines, truth = solution.lines(work.values, made), solution.values[name]
     if name not in lines:
         return None
-    value = _listed(lines[name].value)
+    value = listed(lines[name].value)
     if _fits(entries, value, truth):
         return value
     if not _near(entries, value):
         return None
     others = [solution.lines(moved, made) for moved in work.moved]
-    found = [_listed(line[name].value) for line in others if name in line]
+    found = [listed(line[name].value) for line in others if name in line]
     return value if _follows(entries, value, found, truth) else None
 
 
@@ -175,7 +175,7 @@ def _shape(value: Any) -> str:
 def agrees(value: Any, truth: Any) -> bool:
     """Whether a computed value is the true one, up to the rounding of floats."""
     try:
-        return _fits(_entries("value", _listed(value), truth), truth)
+        return _fits(_entries("value", listed(value), truth), truth)
     except UserError:
         return False
 
@@ -225,15 +225,11 @@ def _with_slack(entries: Any, value: Any, truth: Any = None) -> Iterator[tuple[A
 
     The true value counts among them: what should cancel to 0 leaves its rounding, where 0 is exact, too."""
     pairs = list(_pairs(entries, value))
-    both = [number for _, number in (*pairs, *_pairs(entries, truth)) if _is_number(number)]
+    both = [number for _, number in (*pairs, *_pairs(entries, truth)) if numbers.is_number(number)]
     slack = numbers.NOTHING * max((abs(float(number)) for number in both), default=0.0)
     for entry, number in pairs:
-        rounded = isinstance(number, float) or (_is_number(number) and number == 0)
+        rounded = isinstance(number, float) or (numbers.is_number(number) and number == 0)
         yield entry, number, slack if rounded else 0.0
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | Fraction) and not isinstance(value, bool)
 
 
 def _same(entry: Any, truth: Any, slack: float) -> bool:
@@ -264,12 +260,3 @@ def _numbers(entries: Any, matched: Any, dice: random.Random | None = None) -> A
         others = matched if matched is not None else [None] * len(entries)
         return [_numbers(*pair, dice) for pair in zip(entries, others, strict=True)]
     return entries
-
-
-def _listed(value: Any) -> Any:
-    """Arrays, also inside dictionaries and lists, as lists of Python's own numbers."""
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    if isinstance(value, Mapping):
-        return {key: _listed(item) for key, item in value.items()}
-    return [_listed(item) for item in value] if isinstance(value, list | tuple) else value

@@ -7,7 +7,6 @@ from typing import Any
 from vitruvius import lessons
 from vitruvius.core import plugins
 from vitruvius.core.errors import UserError
-from vitruvius.teaching import solution
 from vitruvius.teaching.solution import Solution
 
 TRIES = 1000
@@ -34,7 +33,7 @@ def draw(lesson: str, dice: random.Random, taken: set[str]) -> dict[str, Any]:
         fields = exercise.draw(dice)
         if not _is_good(lesson, fields, least, limits):
             continue
-        written = str(solution.question(lesson, fields).model_dump(mode="json"))
+        written = str(lessons.question(lesson, fields).model_dump(mode="json"))
         if written not in taken:
             taken.add(written)
             return fields
@@ -79,13 +78,8 @@ def _largest_weights(lesson: str, fields: dict[str, Any]) -> dict[str, float]:
 
 
 def _lines(lesson: str, fields: dict[str, Any]) -> Any:
-    return Solution(lesson, solution.question(lesson, fields), {}).lines()
+    return Solution(lesson, lessons.question(lesson, fields), {}).lines()
 
 
 def _numbers(value: Any) -> list[float]:
-    value = value.tolist() if hasattr(value, "tolist") else value
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, list | tuple):
-        return [number for item in value for number in _numbers(item)]
-    return [] if isinstance(value, str | None) else [float(value)]
+    return [float(leaf) for leaf in lessons.leaves(value).values() if not isinstance(leaf, str | None)]

@@ -91,7 +91,7 @@ def _typed(**fields: Any) -> Key:
 
 @lru_cache(maxsize=1024)
 def _solution(lesson: str, question: str, values: str) -> Solution:
-    asked = solution.question(lesson, json.loads(question))
+    asked = lessons.question(lesson, json.loads(question))
     found = Solution(lesson, asked, {name: _exact(value) for name, value in json.loads(values).items()})
     lines = found.lines()
     if found.asked != list(found.values) or not all(

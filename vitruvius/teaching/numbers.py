@@ -70,6 +70,11 @@ class Written(NamedTuple):
         return gap <= limit or (cut_off and float(self.value) * float(truth) >= 0)
 
 
+def is_number(value: Any) -> bool:
+    """Whether a value is a number, and not a truth value."""
+    return isinstance(value, int | float | Fraction) and not isinstance(value, bool)
+
+
 def read(value: Any) -> Written:
     """A number of an answer: a JSON number, or a text with an expression.
 

@@ -12,6 +12,7 @@ from vitruvius.core.blocks import Block, Cell, Figure, Formula, Table, Text
 from vitruvius.core.errors import UserError, reason
 from vitruvius.render import figures, latex, page, text
 from vitruvius.render.cells import cell
+from vitruvius.teaching.numbers import is_number
 from vitruvius.teaching.results import Collection, Lessons, Worked
 
 Chapters = dict[str, tuple[Block, ...]]  # the blocks of each lesson by name
@@ -115,16 +116,16 @@ def _pieces(name: str, value: Any) -> Iterator[Piece]:
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield from _pieces(f"{name}.{key}", item)
-    elif _is_number(value):
+    elif is_number(value):
         yield Piece(name, lessons.latex(value))
     elif not isinstance(value, list | tuple):
         yield Piece(name, "none" if value is None else cell(value), "words")
     elif all(isinstance(item, str | bool | None) for item in value):
         yield Piece(name, ", ".join(map(cell, value)) or "none", "words")
-    elif all(map(_is_number, value)):
+    elif all(map(is_number, value)):
         shown = value if len(value) <= LONG_VECTOR else [*value[:3], r"\cdots", *value[-2:]]
         yield Piece(name, lessons.latex(shown))
-    elif all(isinstance(row, list | tuple) and row and all(map(_is_number, row)) for row in value):
+    elif all(isinstance(row, list | tuple) and row and all(map(is_number, row)) for row in value):
         yield Piece(name, lessons.latex(value))
     elif all(isinstance(row, Mapping) and row.keys() == value[0].keys() for row in value):
         yield Piece(name, value, "table")
@@ -153,10 +154,6 @@ def _words(words: str, steps: Sequence[lessons.Step]) -> str:
         if len(words) > LONG_TEXT and words in step.says:
             return f" the text of step {number}"
     return f"\n{words.rstrip()}" if "\n" in words else f" {words}"
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | Fraction) and not isinstance(value, bool)
 
 
 def _symbol(name: str) -> str:

@@ -202,14 +202,5 @@ def _tables(name: str, value: Any) -> Iterator[Table]:
 
 def _short(value: Any) -> str:
     """A value in a cell of the key."""
-    text = json.dumps(lessons.plain(_rounded(value)))
+    text = json.dumps(lessons.plain(value, 4))
     return text if len(text) <= 90 else f"{text[:87]}..."
-
-
-def _rounded(value: Any) -> Any:
-    value = value.tolist() if hasattr(value, "tolist") else value
-    if isinstance(value, Mapping):
-        return {key: _rounded(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_rounded(item) for item in value]
-    return float(f"{value:.4g}") if isinstance(value, float) else value

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vitruvius import lessons
-from vitruvius.core.errors import UserError
 from vitruvius.lessons import Answer, Attempt, Line, Question, Step
 
 SHORT_WORD = 40
@@ -48,17 +47,9 @@ class Solution(NamedTuple):
         return write.lines
 
 
-def question(lesson: str, fields: Mapping[str, Any]) -> Question:
-    """The question of a lesson with these fields; a fault is said with the lesson's name."""
-    try:
-        return lessons.get(lesson).Question(**fields)
-    except UserError as error:
-        raise UserError(f"{lesson}: {error}") from None
-
-
 def solve(lesson: str, fields: Mapping[str, Any]) -> Solution:
     """Solve a question and name its values: those of the attempt first, then the rest of the answer."""
-    asked = question(lesson, fields)
+    asked = lessons.question(lesson, fields)
     steps: list[Step] = []
     for found in lessons.get(lesson).solve(asked):
         if isinstance(found, Answer):
@@ -70,7 +61,7 @@ def solve(lesson: str, fields: Mapping[str, Any]) -> Solution:
     taken = {*type(asked).model_fields, *(_text(v) for v in answer.values() if isinstance(v, list | dict))}
     others = {n: v for n, (v, _) in named.items() if n in written or not {n, _text(v)} & taken}
     known, free = others | answer, getattr(lessons.get(lesson), "NOT_UNIQUE", ())
-    values = {name: value for name, value in known.items() if name not in free and _leaves(value)}
+    values = {name: value for name, value in known.items() if name not in free and _is_judged(value)}
     first = [name for name in written if name in values]
     rest = [name for name in (*answer, *values) if name in values]
     shown = {name: number for name, (_, number) in named.items() if name in values}
@@ -114,13 +105,9 @@ def _text(value: Any) -> str:
     return str(lessons.plain(value))
 
 
-def _leaves(value: Any) -> bool:
+def _is_judged(value: Any) -> bool:
     """Whether a value has an entry that can be compared."""
-    if isinstance(value, Mapping):
-        return any(map(_leaves, value.values()))
-    if isinstance(value, list | tuple):
-        return any(map(_leaves, value))
-    return comparable(value)
+    return any(map(comparable, lessons.leaves(value).values()))
 
 
 def comparable(value: Any) -> bool:

@@ -33,7 +33,7 @@ def solve(number: str) -> Iterator[Progress | Document]:
         yield Progress(done=done, total=len(rows), label=row.question)
         for lesson in row.lessons:
             if lesson not in worked:
-                worked[lesson] = _worked(lesson)
+                worked[lesson] = work.worked(lesson.name, lesson.fields)
         found = [worked[lesson] for lesson in row.lessons]
         answer = _picked(row, found)
         chapters[row.question] = tuple(_question(row, found, answer, shown))
@@ -42,12 +42,6 @@ def solve(number: str) -> Iterator[Progress | Document]:
         answered.append(Answered(question=row.question, commands=row.commands, answer=answer, proved=proved))
     blocks = tuple(block for chapter in chapters.values() for block in chapter)
     yield Document(blocks=blocks, document=number, questions=tuple(answered), chapters=chapters)
-
-
-def _worked(lesson: Lesson) -> Worked:
-    *_, found = work.work(lesson.name, lesson.fields)
-    assert isinstance(found, Worked)
-    return found
 
 
 def _picked(row: AssignmentQuestion, found: list[Worked]) -> dict[str, Any]:

@@ -7,18 +7,13 @@ from typing import Any
 from vitruvius import lessons
 from vitruvius.core import plugins
 from vitruvius.core.blocks import Block, Table, Text
-from vitruvius.core.errors import UserError
 from vitruvius.teaching import report
 from vitruvius.teaching.results import Collection, Entry, Listing, Part, Worked
 
 
 def work(name: str, fields: dict[str, Any]) -> Iterator[Part | Worked]:
     """Solve and prove one lesson: heading, steps, answer and proofs as they become known, `Worked` last."""
-    lesson = lessons.get(name)
-    try:
-        question = lesson.Question(**fields)
-    except UserError as error:
-        raise UserError(f"{name}: {error}") from None
+    lesson, question = lessons.get(name), lessons.question(name, fields)
     blocks: list[Block] = [Text(text=plugins.members("lessons")[name].summary, style="note")]
     yield Part(blocks=(Text(text=name, style="title"), *blocks, Text(text="")))
 
@@ -47,10 +42,17 @@ def work(name: str, fields: dict[str, Any]) -> Iterator[Part | Worked]:
     )
 
 
-def collect(worked: Sequence[Worked]) -> Collection:
+def worked(name: str, fields: dict[str, Any]) -> Worked:
+    """A lesson solved and proved, all at once."""
+    *_, found = work(name, fields)
+    assert isinstance(found, Worked)
+    return found
+
+
+def collect(done: Sequence[Worked]) -> Collection:
     """Several worked lessons as one result."""
-    titled = ((Text(text=one.lesson, style="title"), *one.blocks) for one in worked)
-    return Collection(blocks=tuple(chain.from_iterable(titled)), lessons=tuple(worked))
+    titled = ((Text(text=one.lesson, style="title"), *one.blocks) for one in done)
+    return Collection(blocks=tuple(chain.from_iterable(titled)), lessons=tuple(done))
 
 
 def listing() -> Listing:

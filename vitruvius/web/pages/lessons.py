@@ -14,7 +14,6 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from vitruvius import lessons
 from vitruvius.core import plugins
 from vitruvius.core.errors import UserError
 from vitruvius.teaching import report, work
@@ -53,7 +52,7 @@ def lesson(site: Site, request: Request) -> Response:
     worked, refusal = None, filled.refusal
     if filled.question is not None:
         try:
-            worked = _worked(name, filled.question)
+            worked = work.worked(name, filled.question.model_dump())
         except UserError as error:
             refusal = str(error)
     return markup.page(
@@ -77,7 +76,7 @@ def download(site: Site, request: Request) -> Response:
     name, format = lesson_address.name(request), request.path_params["format"]
     if format not in FORMATS:
         raise HTTPException(404, f"There is no format '{format}': choose {', '.join(FORMATS)}.")
-    worked = _worked(name, lesson_address.question(lesson_address.filled(request)))
+    worked = work.worked(name, lesson_address.question(lesson_address.filled(request)).model_dump())
     if format in ("html", "json"):
         return sends(
             report.document(worked, format, name), FORMATS[format], f"{name}{report.ENDINGS[format]}"
@@ -93,12 +92,6 @@ def download(site: Site, request: Request) -> Response:
             for one in written:
                 archive.write(one, one.name)
     return sends(packed.getvalue(), "application/zip", f"{name}.zip")
-
-
-def _worked(name: str, question: lessons.Question) -> Worked:
-    *_, worked = work.work(name, question.model_dump())
-    assert isinstance(worked, Worked)
-    return worked
 
 
 def _shown(worked: Worked) -> dict[str, Any]:
