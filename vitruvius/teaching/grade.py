@@ -13,7 +13,7 @@ from vitruvius.core.counted import counted
 from vitruvius.core.errors import UserError, reason, unknown
 from vitruvius.core.visible import visible
 from vitruvius.render import page
-from vitruvius.teaching import answers, check
+from vitruvius.teaching import answers, check, report
 from vitruvius.teaching.key import Key, Variant, solution_of
 from vitruvius.teaching.results import Broken, Grades, Judged, LessonGrade, StudentGrade, Tally
 
@@ -77,10 +77,7 @@ def collected(graded: Sequence[StudentGrade | Broken]) -> Grades:
 
 def write(grades: Grades, folder: Path) -> str:
     """Write the grades as HTML, CSV (per student and per step) and JSON; returns what was written."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"--out {folder}: {reason(error)}") from error
+    report.make_folder(folder, folder)
     files.write(folder / "grades.html", page.page("Grades", grades.blocks))
     files.write_json(folder / "grades.json", grades.model_dump(mode="json"))
     names = ["grades.html", "grades.json"]

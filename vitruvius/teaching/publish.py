@@ -7,13 +7,11 @@ from typing import Any, ClassVar, get_args
 from vitruvius.core import files, records
 from vitruvius.core.blocks import Block, Figure, Text
 from vitruvius.core.counted import counted
-from vitruvius.core.errors import UserError, reason
-from vitruvius.render import figures, latex, page, text
-from vitruvius.teaching import sheets
+from vitruvius.core.errors import UserError
+from vitruvius.render import text
+from vitruvius.teaching import report, sheets
 from vitruvius.teaching.key import Key
 from vitruvius.teaching.solution import Solution
-
-ENDINGS = {"html": ".html", "latex": ".tex", "markdown": ".md", "notebook": ".ipynb"}
 
 
 class Sheets(records.Result):
@@ -43,11 +41,8 @@ def refuse_to_overwrite(folder: Path) -> None:
 
 def write(folder: Path, format: str, key: Key, solved: Sequence[Mapping[str, Solution]]) -> Iterator[int]:
     """Write all sheets, then the key; yields how many sheets are done."""
-    try:
-        for name in ("sheets", "key"):
-            (folder / name).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"--out {folder}: {reason(error)}") from error
+    for name in ("sheets", "key"):
+        report.make_folder(folder / name, folder)
     for variant, solutions in zip(key.variants, solved, strict=True):
         number = variant.variant
         drawn = {name: exercise.drawn for name, exercise in variant.exercises.items()}
@@ -68,19 +63,9 @@ def write(folder: Path, format: str, key: Key, solved: Sequence[Mapping[str, Sol
 
 def _write(stem: Path, format: str, title: str, blocks: Iterator[Block]) -> None:
     """One document; its figures are inside an HTML page and beside the others."""
-    content, pictures = list(blocks), list[str]()
-    if format == "html":
-        files.write(stem.with_suffix(".html"), page.page(title, content))
-        return
-    drawn = [block for block in content if isinstance(block, get_args(Figure))]
-    for number, figure in enumerate(drawn, 1):
-        pictures.append(f"{stem.name}-{number}.png")
-        figures.write_png(figure, stem.with_name(pictures[-1]))
-    if format == "latex":
-        written = latex.document(title, content, pictures)
-    else:
-        written = f"# {title}\n\n{text.markdown(content, pictures)}"
-    files.write(stem.with_suffix(ENDINGS[format]), written)
+    content = list(blocks)
+    pictures = [] if format == "html" else report.draw(content, stem)
+    files.write(stem.with_suffix(report.ENDINGS[format]), report.written(format, title, content, pictures))
 
 
 def _without_figures(blocks: Any) -> str:

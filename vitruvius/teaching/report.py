@@ -1,6 +1,6 @@
 """A worked lesson as blocks, and results as documents in a format."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import groupby
 from pathlib import Path
@@ -57,11 +57,18 @@ def document(result: Lessons, format: str, title: str, pictures: Sequence[str] =
     if format == "json":
         return text.as_json(result.model_dump(mode="json")) + "\n"
     named = chapters(result)
-    if format == "html":
-        return _html(title, named)
+    if format == "html" and len(named) > 1:
+        return _book(title, named)
     blocks: list[Block] = []
     for name, content in named.items():
         blocks += [Text(text=name, style="title"), *content] if len(named) > 1 else content
+    return written(format, title, blocks, pictures)
+
+
+def written(format: str, title: str, blocks: Sequence[Block], pictures: Sequence[str] = ()) -> str:
+    """Blocks as one document; `pictures` are the files beside it that hold its figures, in order."""
+    if format == "html":
+        return page.page(title, blocks)
     if format == "latex":
         return latex.document(title, blocks, pictures)
     if format == "markdown":
@@ -71,21 +78,31 @@ def document(result: Lessons, format: str, title: str, pictures: Sequence[str] =
 
 def write(result: Lessons, format: str, title: str, path: Path) -> str:
     """Write a result as a document with its figures as PNG beside it; returns which files were written."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"--out {path}: {reason(error)}") from error
+    make_folder(path.parent, path)
     pictures: list[str] = []
     named = chapters(result)
     for chapter, content in named.items():
-        stem = path.stem if len(named) == 1 else chapter
-        drawn = [block for block in content if isinstance(block, get_args(Figure))]
-        for number, figure in enumerate(drawn, 1):
-            pictures.append(f"{stem}-{number}.png")
-            figures.write_png(figure, path.with_name(pictures[-1]))
+        pictures += draw(content, path.with_name(path.stem if len(named) == 1 else chapter))
     files.write(path, document(result, format, title, pictures))
     names = f", pictures: {', '.join(pictures)}" if pictures else ""
     return f"wrote {path}" + (names if len(pictures) <= 9 else f", {len(pictures)} pictures beside it")
+
+
+def make_folder(folder: Path, out: Path) -> None:
+    """Make a folder to write into; the sentence about one that cannot be made names `out`, as --out does."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"--out {out}: {reason(error)}") from error
+
+
+def draw(blocks: Iterable[Block], stem: Path, digits: int = 1) -> list[str]:
+    """Write the figures among blocks as PNG files, numbered behind a stem; returns their names in order."""
+    names: list[str] = []
+    for figure in (block for block in blocks if isinstance(block, get_args(Figure))):
+        names.append(f"{stem.name}-{len(names) + 1:0{digits}d}.png")
+        figures.write_png(figure, stem.with_name(names[-1]))
+    return names
 
 
 def subject(lesson: str) -> str:
@@ -93,9 +110,8 @@ def subject(lesson: str) -> str:
     return str(plugins.constant(plugins.members("lessons")[lesson].path, "SUBJECT"))
 
 
-def _html(title: str, named: Chapters) -> str:
-    if len(named) == 1:
-        return page.page(title, *named.values())
+def _book(title: str, named: Chapters) -> str:
+    """Several lessons as one page, by subject."""
     parts: dict[str, Chapters] = {}
     for name, content in sorted(named.items(), key=lambda item: lessons.SUBJECTS.index(subject(item[0]))):
         parts.setdefault(subject(name), {})[name] = content

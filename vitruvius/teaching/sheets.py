@@ -155,14 +155,15 @@ def notebook(number: int, solutions: Mapping[str, Solution], drawn: Mapping[str,
     hand_in = f'handed_in = {{"student": "", "variant": {number}, "answers": {{{answers}}}}}'
     cells.append(cell("markdown", "Write your name, run this cell, and hand in the file."))
     cells.append(cell("code", f"import json\n\n{hand_in}\n{HAND_IN}"))
-    return json.dumps(as_notebook(cells), indent=1, ensure_ascii=False) + "\n"
+    return as_notebook(cells)
 
 
-def as_notebook(cells: list[dict[str, Any]]) -> dict[str, Any]:
+def as_notebook(cells: list[dict[str, Any]]) -> str:
     """Cells as a Jupyter notebook."""
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     numbered = [one | {"id": f"cell-{index}"} for index, one in enumerate(cells)]
-    return {"cells": numbered, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+    made = {"cells": numbered, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(made, indent=1, ensure_ascii=False) + "\n"
 
 
 def cell(kind: str, source: str) -> dict[str, Any]:
@@ -183,18 +184,15 @@ def _tables(name: str, value: Any) -> Iterator[Table]:
         yield Table(columns=(name,), rows=((BLANK,),))
     elif not any(isinstance(item, list | tuple | Mapping) for item in value):
         for start in range(0, len(value), WIDEST):
-            columns = tuple(
-                f"{name}[{number}]" for number in range(start + 1, min(start + WIDEST, len(value)) + 1)
-            )
+            numbers = range(start + 1, min(start + WIDEST, len(value)) + 1)
+            columns = tuple(f"{name}[{number}]" for number in numbers)
             yield Table(columns=columns, rows=((BLANK,) * len(columns),))
     elif all(
         isinstance(row, list | tuple) and not any(isinstance(x, list | tuple) for x in row) for row in value
     ):
-        columns = tuple(str(number) for number in range(1, len(value[0]) + 1))
-        blanks = (BLANK,) * len(columns)
-        yield Table(
-            columns=(name, *columns), rows=tuple((f"row {i}", *blanks) for i in range(1, len(value) + 1))
-        )
+        columns = (name, *map(str, range(1, len(value[0]) + 1)))
+        rows = tuple((f"row {i}", *(BLANK,) * len(value[0])) for i in range(1, len(value) + 1))
+        yield Table(columns=columns, rows=rows)
     else:
         for number, item in enumerate(value, 1):
             yield from _tables(f"{name}[{number}]", item)

@@ -2,16 +2,14 @@
 
 import importlib
 import inspect
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
 from vitruvius.core import files
 from vitruvius.core.blocks import Block, Figure, Text
-from vitruvius.core.errors import UserError, reason
 from vitruvius.core.records import Progress
-from vitruvius.render import figures, latex, page, text
+from vitruvius.render import latex, page, text
 from vitruvius.teaching import coursework, report, sheets, work
 from vitruvius.teaching.coursework import AssignmentQuestion, Lesson
 from vitruvius.teaching.results import Answered, Document, Worked
@@ -108,15 +106,8 @@ def source(name: str) -> str:
 def write(document: Document, folder: Path) -> str:
     """Write a document as HTML, LaTeX and notebook, with its figures as PNG; returns what was written."""
     stem, title = f"document-{document.document}", f"Document {document.document}, solved"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"--out {folder}: {reason(error)}") from error
-    pictures: list[str] = []
-    for block in document.blocks:
-        if isinstance(block, get_args(Figure)):
-            pictures.append(f"{stem}-{len(pictures) + 1:02d}.png")
-            figures.write_png(block, folder / pictures[-1])
+    report.make_folder(folder, folder)
+    pictures = report.draw(document.blocks, folder / stem, digits=2)
     opening: Block = Text(text=INTRODUCTION)
     parts: dict[str, dict[str, tuple[Block, ...]]] = {"Document": {"What follows": (opening,)}}
     files.write(folder / f"{stem}.html", page.book(title, parts | {"Questions": document.chapters}))
@@ -140,4 +131,4 @@ def _notebook(title: str, document: Document, pictures: list[str]) -> str:
         cells.append(sheets.cell("markdown", f"# {answered.question}\n\n{written}"))
         if answered.commands:
             cells.append(sheets.cell("code", "\n".join(f"!{command}" for command in answered.commands)))
-    return json.dumps(sheets.as_notebook(cells), indent=1, ensure_ascii=False) + "\n"
+    return sheets.as_notebook(cells)
