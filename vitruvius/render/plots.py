@@ -3,7 +3,7 @@
 The colours can be told apart by colour-blind eyes (Okabe and Ito 2008).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import compress, cycle
 
 from vitruvius.core.blocks import Lines, Scatter, Series
@@ -53,11 +53,8 @@ def describe(figure: Lines | Scatter) -> Plot:
     """Choose colours, dashes and scales; zeros and negative values are left out of a logarithmic axis."""
     if isinstance(figure, Scatter):
         groups = figure.groups or ("",) * len(figure.x)
-        named = dict.fromkeys(groups) or {"": None}
-        layers = [_points(figure, [group == name for group in groups], name) for name in named]
-        layers = [
-            replace(layer, colour=colour) for layer, colour in zip(layers, cycle(COLOURS), strict=False)
-        ]
+        named = zip(dict.fromkeys(groups) or ("",), cycle(COLOURS), strict=False)
+        layers = [_points(figure, groups, *look) for look in named]
     else:
         looks = zip(cycle(COLOURS), (dash for dash in cycle(DASHES) for _ in COLOURS), strict=False)
         layers = [_curve(series, *look) for series, look in zip(figure.series, looks, strict=False)]
@@ -67,15 +64,16 @@ def describe(figure: Lines | Scatter) -> Plot:
     return Plot(figure.title, x, y, layers)
 
 
-def _points(figure: Scatter, is_in: list[bool], name: str) -> Layer:
-    """Return the points of a group."""
+def _points(figure: Scatter, groups: tuple[str, ...], name: str, colour: str) -> Layer:
+    """Return the points of the group of that name."""
+    is_in = [group == name for group in groups]
 
     def part(values: tuple[float, ...]) -> tuple[float, ...]:
         return tuple(compress(values, is_in))
 
     bars = (part(figure.low), part(figure.high)) if figure.low and figure.high else ((), ())
     names = tuple(compress(figure.names, is_in))
-    return Layer(part(figure.x), part(figure.y), COLOURS[0], name, *bars, point_names=names)
+    return Layer(part(figure.x), part(figure.y), colour, name, *bars, point_names=names)
 
 
 def _axis(label: str, log: bool, values: list[float]) -> Axis:

@@ -44,16 +44,14 @@ async def _asset(request: Request) -> Response:
 
 
 async def _refused(request: Request, error: HTTPException) -> Response:
-    detail = (
-        error.detail if error.status_code != 404 or error.detail != "Not Found" else "There is no such page."
-    )
-    answer = _said(request, error.status_code, detail)
+    unknown = error.status_code == 404 and error.detail == "Not Found"
+    answer = _said(request, error.status_code, "There is no such page." if unknown else error.detail)
     answer.headers.update(error.headers or {})
     return answer
 
 
 async def _failed(request: Request, error: VitruviusError) -> Response:
-    return _said(request, 400 if isinstance(error, UserError) else 503, f"{_sentence(str(error))}")
+    return _said(request, 400 if isinstance(error, UserError) else 503, _sentence(str(error)))
 
 
 async def _unreadable(request: Request, error: OSError) -> Response:

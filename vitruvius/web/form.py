@@ -7,7 +7,7 @@ lines of numbers.
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from vitruvius import lessons
@@ -26,8 +26,6 @@ class Field:
     text: str  # what it holds now
     default: str
     choices: tuple[str, ...] = ()
-    least: int | None = None
-    most: int | None = None
     hint: str = ""
     refusal: str = ""
 
@@ -51,11 +49,11 @@ def form(question_type: type[lessons.Question], sent: Mapping[str, str]) -> Form
     """Read the numbers that were sent; what cannot be taken is said beside its field."""
     schema = question_type.model_json_schema()
     properties, definitions = schema.get("properties", {}), schema.get("$defs", {})
-    described = {name: _Described.of(one, definitions) for name, one in properties.items()}
+    fields = {name: _field(name, entry, definitions) for name, entry in properties.items()}
     given, faults = {}, dict[str, str]()
     for name, text in sent.items():
         try:
-            value = _value(name, text, described)
+            value = _value(name, text, fields.get(name))
         except UserError as error:
             faults[name] = str(error)
             continue
@@ -69,57 +67,26 @@ def form(question_type: type[lessons.Question], sent: Mapping[str, str]) -> Form
             faults[name] = f"{faults[name]}; {sentence}" if name in faults else sentence
     except UserError as error:
         faults[""] = str(error)
-    fields = tuple(one.field(name, sent, faults.get(name, "")) for name, one in described.items())
-    whole = "; ".join(sentence for name, sentence in faults.items() if name not in described)
-    return Form(fields, question, whole)
+    filled = (
+        replace(field, text=sent.get(name) or field.default, refusal=faults.get(name, ""))
+        for name, field in fields.items()
+    )
+    whole = "; ".join(sentence for name, sentence in faults.items() if name not in fields)
+    return Form(tuple(filled), question, whole)
 
 
-@dataclass(frozen=True)
-class _Described:
-    """What the schema says about an entry."""
-
-    kind: str
-    default: Any
-    choices: tuple[str, ...]
-    least: int | None
-    most: int | None
-    optional: bool
-
-    @classmethod
-    def of(cls, entry: Mapping[str, Any], definitions: Mapping[str, Any]) -> "_Described":
-        options = [_resolved(one, definitions) for one in entry.get("anyOf", [entry])]
-        plain = [one for one in options if one.get("type") != "null"]
-        first = plain[0] if plain else {}
-        choices = tuple(map(str, first.get("enum", ())))
-        return cls(
-            kind=_kind(plain, choices),
-            default=entry.get("default"),
-            choices=choices,
-            least=first.get("minimum"),
-            most=first.get("maximum"),
-            optional=len(plain) < len(options),
-        )
-
-    def field(self, name: str, sent: Mapping[str, str], refusal: str) -> Field:
-        default = written(self.default, self.kind)
-        return Field(
-            name=name,
-            kind=self.kind,
-            text=sent.get(name, default) or default,
-            default=default,
-            choices=self.choices,
-            least=self.least,
-            most=self.most,
-            hint=self._hint(),
-            refusal=refusal,
-        )
-
-    def _hint(self) -> str:
-        if self.least is not None and self.most is not None:
-            return f"{self.least:,} to {self.most:,}"
-        if self.kind == "matrix":
-            return "a row per line"
-        return "may be empty" if self.optional else ""
+def _field(name: str, entry: Mapping[str, Any], definitions: Mapping[str, Any]) -> Field:
+    """What the schema says about an entry of a question, with its default in the field."""
+    options = [_resolved(one, definitions) for one in entry.get("anyOf", [entry])]
+    plain = [one for one in options if one.get("type") != "null"]
+    first = plain[0] if plain else {}
+    choices, least, most = tuple(map(str, first.get("enum", ()))), first.get("minimum"), first.get("maximum")
+    kind = _kind(plain, choices)
+    default = written(entry.get("default"), kind)
+    hint = "a row per line" if kind == "matrix" else "may be empty" if len(plain) < len(options) else ""
+    if least is not None and most is not None:
+        hint = f"{least:,} to {most:,}"
+    return Field(name, kind, default, default, choices, hint)
 
 
 def written(value: Any, kind: str) -> str:
@@ -148,13 +115,12 @@ def _plain_json(value: Any) -> str:
     return re.sub(r'"(-?\d+)"(?!:)', r"\1", json.dumps(value, ensure_ascii=False))
 
 
-def _value(name: str, text: str, described: Mapping[str, _Described]) -> Any:
+def _value(name: str, text: str, known: Field | None) -> Any:
     """Read the text of a field; `...` stands for its default."""
     if len(text) > LONGEST:
         raise UserError(f"{name}: at most {LONGEST:,} characters are read, it has {len(text):,}")
-    known = described.get(name)
     text = text.strip()
-    if not text or (known is not None and text == written(known.default, known.kind)):
+    if not text or (known is not None and text == known.default):
         return ...
     if known is not None and known.kind == "matrix" and not set(text) & set("[{"):
         lines = [line.replace(",", " ").split() for line in text.splitlines()]

@@ -5,9 +5,9 @@ Folders and files that are links are not followed. Results are read into the typ
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.exceptions import HTTPException
 
@@ -27,6 +27,7 @@ from vitruvius.training.results import Evaluation
 from vitruvius.training.results import Result as Trained
 from vitruvius.web.headlines import headline
 
+T = TypeVar("T")
 KEPT = 64
 """Results that are kept in memory, those used last."""
 PICTURES = (".png",)
@@ -111,9 +112,7 @@ class Library:
 
 def identity(folder: Path) -> str:
     """Return the id of a run: the same as long as it has its verb and name."""
-    return hashlib.sha256(f"{folder.parent.name}/{folder.name}".encode(errors="surrogateescape")).hexdigest()[
-        :16
-    ]
+    return _hashed(f"{folder.parent.name}/{folder.name}")
 
 
 def config(folder: Path) -> dict[str, Any]:
@@ -131,12 +130,23 @@ def lines(folder: Path) -> Iterator[dict[str, Any]]:
         yield files.parse_line(line, f"{path.name}: line {number}")
 
 
+def typed(folder: Path, found: Iterable[dict[str, Any]], kind: type[T]) -> list[T]:
+    """Return the records of one kind among those of a run, as the type that wrote them."""
+    return [
+        files.typed(folder / RECORDS, kind, {key: value for key, value in line.items() if key != "kind"})
+        for line in found
+        if line.get("kind") == kind.__name__.lower()
+    ]
+
+
 def pictures(folder: Path) -> dict[str, Path]:
     """Return the pictures of a run by id."""
     found = (path for path in sorted(folder.iterdir()) if path.suffix in PICTURES and files.is_regular(path))
-    return {
-        hashlib.sha256(path.name.encode(errors="surrogateescape")).hexdigest()[:16]: path for path in found
-    }
+    return {_hashed(path.name): path for path in found}
+
+
+def _hashed(name: str) -> str:
+    return hashlib.sha256(name.encode(errors="surrogateescape")).hexdigest()[:16]
 
 
 def _is_link(folder: Path) -> bool:

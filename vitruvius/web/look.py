@@ -122,12 +122,9 @@ def of_run(folder: Path) -> Viewable:
     model = predictor.load(folder)
     arch = model.net.arch
     blank = Split(torch.zeros(1, arch.channels, arch.image, arch.image, dtype=torch.uint8), None)
-    means = tuple(model.mean.expand(arch.channels, 1, 1).flatten().tolist())
-    stds = tuple(model.std.expand(arch.channels, 1, 1).flatten().tolist())
-    empty = Dataset("none", blank, blank, blank, model.classes, means, stds)
-    return weights.viewable(
-        model, empty, name=folder.name, text=f"draw or upload a picture: there are no test images. {said}"
-    )
+    empty = Dataset("none", blank, blank, blank, model.classes, *weights.scale(model))
+    text = f"draw or upload a picture: there are no test images. {said}"
+    return weights.viewable(model, empty, name=folder.name, text=text)
 
 
 def fits_browser(arch: Arch) -> bool:

@@ -15,6 +15,7 @@ from vitruvius.ranking.results import WORKLOAD, Workload
 from vitruvius.searching.plan import Plan
 from vitruvius.searching.results import Stage, Trained
 from vitruvius.training.results import epochs
+from vitruvius.web import library
 
 Lines = Sequence[dict[str, Any]]
 
@@ -87,8 +88,8 @@ def _ranking(folder: Path, config: dict[str, Any], lines: Lines) -> Progress:
 
 def _search(folder: Path, config: dict[str, Any], lines: Lines) -> Progress:
     """Optimiser steps of the plan; the time left is that which the stage has told, less what was spent."""
-    plans, stages = _read(folder, lines, Plan), _read(folder, lines, Stage)
-    trained = _read(folder, lines, Trained)
+    plans, stages = library.typed(folder, lines, Plan), library.typed(folder, lines, Stage)
+    trained = library.typed(folder, lines, Trained)
     if not plans:
         return _counted(folder, config, trained, "training")
     reached: dict[tuple[str, int], int] = {}
@@ -120,15 +121,6 @@ RULES: dict[str, Rule] = {
     "search": _search,
 }
 """By verb, those that can be resumed; the records of other runs are counted."""
-
-
-def _read(folder: Path, lines: Lines, kind: type[Any]) -> list[Any]:
-    """The records of one kind, as the type that wrote them."""
-    return [
-        files.typed(folder / RECORDS, kind, {key: value for key, value in line.items() if key != "kind"})
-        for line in lines
-        if line.get("kind") == kind.__name__.lower()
-    ]
 
 
 def _workers(config: dict[str, Any]) -> int:

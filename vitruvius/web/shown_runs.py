@@ -144,17 +144,11 @@ def figure(value: float) -> str:
 
 def diagnosis(folder: Path, result: Diagnosis) -> dict[str, Any]:
     """The findings of the doctor with the source lines as they were."""
-    quoted = {}
-    for line in library.lines(folder):
-        if line.get("kind") == "quoted":
-            one = files.typed(
-                folder / "records.jsonl", Quoted, {k: v for k, v in line.items() if k != "kind"}
-            )
-            quoted[one.where] = [(text.lstrip().startswith(">"), text) for text in one.source.splitlines()]
-    rest = [
-        *result.remarks(),
-        *(block for table in result.tables or () for block in table.view()),
-    ]
+    quoted = {
+        one.where: [(text.lstrip().startswith(">"), text) for text in one.source.splitlines()]
+        for one in library.typed(folder, library.lines(folder), Quoted)
+    }
+    rest = [*result.remarks(), *(block for table in result.tables or () for block in table.view())]
     return {
         "findings": [(found, quoted.get(found.where, [])) for found in result.findings],
         "blocks": markup.blocks(rest),

@@ -90,9 +90,7 @@ def viewable(model: Predictor, data: Dataset, *, name: str, text: str = "", comm
     x = split.x[chosen]
     # Numbers that are used as they are have no limits of their own.
     low, high = (0.0, 1.0) if x.dtype == torch.uint8 else (float(x.min()), float(x.max()))
-    mean, std = (
-        tuple(value.expand(arch.channels, 1, 1).flatten().tolist()) for value in (model.mean, model.std)
-    )
+    mean, std = scale(model)
     about = About(
         name=name,
         text=text,
@@ -106,6 +104,13 @@ def viewable(model: Predictor, data: Dataset, *, name: str, text: str = "", comm
         fit=model.fit,
     )
     return Viewable(about, model.net, x if x.dtype == torch.uint8 else x.float())
+
+
+def scale(model: Predictor) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return the mean and the standard deviation of each channel by which a network's images are scaled."""
+    channels = model.net.arch.channels
+    mean, std = (value.expand(channels, 1, 1).flatten().tolist() for value in (model.mean, model.std))
+    return tuple(mean), tuple(std)
 
 
 def pack(shown: Viewable, precision: Precision = "float32") -> bytes:

@@ -23,6 +23,9 @@ CURVES = (
     ("Training loss", "train_loss", "mean cross-entropy", 1.0),
     ("Training accuracy", "train_accuracy", "accuracy in %", 100.0),
 )
+OUTCOME = {"test_accuracy": "test accuracy", "val_accuracy": "validation accuracy", "test_loss": "test loss"}
+OUTCOME |= {"best_epoch": "best epoch", "epochs": "epochs", "params": "parameters", "seconds": "seconds"}
+"""What came out of a training, and the column it stands in."""
 
 
 def compare(site: Site, request: Request) -> Response:
@@ -87,31 +90,18 @@ def differing(configs: dict[str, dict[str, Any]]) -> list[Block]:
     fields = dict.fromkeys(field for other in others for field in changed(first, other))
     if not fields:
         return [Text(text="All settings are the same.")]
-    rows = []
-    for field in fields:
-        rows.append((field, *(shown_runs.cell(config.get(field)) for config in configs.values())))
+    rows = ((field, *(shown_runs.cell(one.get(field)) for one in configs.values())) for field in fields)
     return [Table(columns=("setting", *configs), rows=tuple(rows))]
 
 
 def outcome(results: dict[str, Any]) -> Table:
     """What came out of each run."""
-    fields = ("test_accuracy", "val_accuracy", "test_loss", "best_epoch", "epochs", "params", "seconds")
     rows = []
     for name, result in results.items():
-        values = [getattr(result, field) if isinstance(result, Trained) else None for field in fields]
+        values = [getattr(result, field) if isinstance(result, Trained) else None for field in OUTCOME]
         percent = [None if value is None else f"{value:.2%}" for value in values[:2]]
         rows.append((name, *percent, *values[2:]))
-    columns = (
-        "run",
-        "test accuracy",
-        "validation accuracy",
-        "test loss",
-        "best epoch",
-        "epochs",
-        "parameters",
-        "seconds",
-    )
-    return Table(columns=columns, rows=tuple(rows))
+    return Table(columns=("run", *OUTCOME.values()), rows=tuple(rows))
 
 
 def _matrices(folders: Sequence[Path], names: Sequence[str]) -> list[Block]:

@@ -77,12 +77,11 @@ def download(site: Site, request: Request) -> Response:
     if format not in FORMATS:
         raise HTTPException(404, f"There is no format '{format}': choose {', '.join(FORMATS)}.")
     worked = work.worked(name, lesson_address.question(lesson_address.filled(request)).model_dump())
+    file = f"{name}{report.ENDINGS[format]}"
     if format in ("html", "json"):
-        return sends(
-            report.document(worked, format, name), FORMATS[format], f"{name}{report.ENDINGS[format]}"
-        )
+        return sends(report.document(worked, format, name), FORMATS[format], file)
     with TemporaryDirectory() as folder:
-        path = Path(folder) / f"{name}{report.ENDINGS[format]}"
+        path = Path(folder) / file
         report.write(worked, format, name, path)
         written = sorted(Path(folder).iterdir())
         if len(written) == 1:
