@@ -1,5 +1,6 @@
 /** Follow a run while it goes on: the curves grow, the bar moves; when it has ended the page shows its report. */
 
+import { h } from "../viewer/dom.js";
 import { draw } from "./plots.js";
 
 const live = document.getElementById("live");
@@ -15,13 +16,8 @@ function show(state) {
     progress.value = state.done;
   }
   state.plots.forEach((plot, index) => {
-    let element = plots.children[index];
-    if (!element) {
-      element = document.createElement("div");
-      element.className = "plot";
-      element.setAttribute("role", "figure");
-      plots.append(element);
-    }
+    if (!plots.children[index]) plots.append(h("div", { class: "plot", role: "figure" }));
+    const element = plots.children[index];
     element.setAttribute("aria-label", plot.layout.title.text);
     draw(element, plot);
   });

@@ -1,5 +1,6 @@
 /** Mount the viewer on the network of this page, computed by the browser or by the server. */
 
+import { h } from "../viewer/dom.js";
 import { fetchSource } from "../viewer/source.js";
 import { mount } from "../viewer/viewer.js";
 import { serverSource } from "./server_source.js";
@@ -21,11 +22,7 @@ if (element) {
     const source = where === "server" ? serverSource(network) : await fetchSource(`${network}/network`);
     await mount(element, { source, lesson });
   } catch (error) {
-    const said = document.createElement("p");
-    said.className = "error";
-    said.setAttribute("role", "alert");
-    said.textContent = error.message;
-    element.replaceChildren(said);
+    element.replaceChildren(h("p", { class: "error", role: "alert" }, error.message));
   }
 }
 document.getElementById("run").addEventListener("change", (event) => event.target.form.requestSubmit());

@@ -54,7 +54,7 @@ export function patchGrid(about, { choose, click }) {
       showWeight(button, place, seen, seen.weights[skip + place], most, arch);
       button.setAttribute("aria-pressed", String(seen.token === skip + place));
     });
-    showWhole(whole, arch, seen);
+    showWhole(whole, seen);
   };
   const hint =
     "Orange, and in percent: how much the chosen token looks at each patch. Point at another, or click it.";
@@ -112,7 +112,7 @@ function wholeButton(arch, choose) {
   return h("div", { class: "wholes" }, ...buttons);
 }
 
-function showWhole(element, arch, seen) {
+function showWhole(element, seen) {
   for (const button of element.children) {
     const token = Number(button.dataset.token);
     const weight = token === ALL_PATCHES ? "" : ` ${percent(seen.weights[token])}`;

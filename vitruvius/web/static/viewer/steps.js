@@ -28,23 +28,18 @@ export function tokenStep({ arch, at, detail }) {
   };
 }
 
+/** y = W x + b, where W and b have the letter of y as their index. */
+function mapped(letter, x, hasBias, values) {
+  const bias = hasBias ? ["+", bold("b", letter)] : [];
+  return formula(bold(letter, "i"), "=", bold("W", letter), x, ...bias, "=", vector(values));
+}
+
 /** @param {Board} board @returns {Step} */
 export function queryStep({ arch, at, detail }) {
   return {
     title: "The query",
     lesson: "multihead",
-    maths: [
-      formula(
-        bold("q", "i"),
-        "=",
-        bold("W", "q"),
-        bold("x", "i"),
-        arch.qkv_bias ? "+" : "",
-        arch.qkv_bias ? bold("b", "q") : "",
-        "=",
-        vector(detail.q),
-      ),
-    ],
+    maths: [mapped("q", bold("x", "i"), arch.qkv_bias, detail.q)],
     words: `Head ${at.head + 1} asks with ${detail.q.length} numbers: what is this token looking for?`,
   };
 }
@@ -98,17 +93,6 @@ export function outputStep({ arch, at, detail }) {
     title: "The output",
     lesson: "multihead",
     words: `${heads > 1 ? `The results of all ${heads} heads stand side by side; one` : "One"} more matrix maps them back to ${arch.width} numbers, which are added to the token.`,
-    maths: [
-      formula(
-        bold("o", "i"),
-        "=",
-        bold("W", "o"),
-        stacked,
-        arch.out_bias ? "+" : "",
-        arch.out_bias ? bold("b", "o") : "",
-        "=",
-        vector(detail.output),
-      ),
-    ],
+    maths: [mapped("o", stacked, arch.out_bias, detail.output)],
   };
 }

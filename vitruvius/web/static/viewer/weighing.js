@@ -55,17 +55,13 @@ function divisionStep(board) {
 
 function softmaxStep(board) {
   const { detail, best, products, beta } = board;
-  const weight = (token, index) => [sub("w", index + 1), number(detail.weights[token])];
+  const said = { title: "Softmax", lesson: "temperature" };
+  const weight = (token) => number(detail.weights[token]);
+  const shown = best.slice(0, KEYS);
   if (beta === Infinity) {
-    const shown = best
-      .slice(0, KEYS)
-      .flatMap((token, index) => [weight(token, index)[0], "=", weight(token, index)[1], ",  "]);
-    return {
-      title: "Softmax",
-      lesson: "temperature",
-      words: "At an infinite inverse temperature all weight goes to the best key.",
-      maths: [formula(...shown, "…")],
-    };
+    const parts = shown.flatMap((token, index) => [sub("w", index + 1), "=", weight(token), ",  "]);
+    const words = "At an infinite inverse temperature all weight goes to the best key.";
+    return { ...said, words, maths: [formula(...parts, "…")] };
   }
   const scores = best.map((token) => products[token] * scaleOf(board));
   const shift = largest(scores) > LARGE ? largest(scores) : 0;
@@ -74,18 +70,17 @@ function softmaxStep(board) {
   const term = (_, index) => power("e", shift ? row(scores[index], "−", shift) : number(scores[index]));
   const line = (token, index) =>
     row(
-      weight(token, index)[0],
+      sub("w", index + 1),
       "=",
       fraction(term(token, index), plus(best.map(term), KEYS)),
       "=",
       fraction(number(powers[index]), number(total)),
       "=",
-      weight(token, index)[1],
+      weight(token),
     );
   return {
-    title: "Softmax",
-    lesson: "temperature",
-    maths: [lines(...best.slice(0, KEYS).map(line))],
+    ...said,
+    maths: [lines(...shown.map(line))],
     words: `Exponentials make every score positive; divided by their sum they are weights.${shift ? " The largest score is subtracted first, which changes no weight." : ""} The largest is ${percent(detail.weights[best[0]])}.`,
   };
 }
@@ -99,46 +94,27 @@ function hardmaxStep({ detail, best }) {
   };
 }
 
-function linearStep({ detail, best }) {
-  const shown = best
-    .slice(0, KEYS)
-    .map((token, index) =>
-      row(
-        sub("w", index + 1),
-        "=",
-        fraction(
-          row("φ", "(", bold("q", "i"), ")", "·", "φ", "(", bold("k", index + 1), ")"),
-          row("∑", "φ", "(", bold("q", "i"), ")", "·", "φ", "(", bold("k", "j"), ")"),
-        ),
-        "=",
-        number(detail.weights[token]),
-      ),
-    );
+/** Weights that are shares of similarities; `share` writes the fraction of one. */
+function shareStep({ detail, best }, words, share) {
+  const line = (token, index) =>
+    row(sub("w", index + 1), "=", share(token, index), "=", number(detail.weights[token]));
   return {
     title: "The weights",
     lesson: "kernel_attention",
-    words: "Instead of exponentials of products: products of positive features, φ(x) = elu(x) + 1.",
-    maths: [lines(...shown)],
+    words: `Instead of exponentials of products: ${words}`,
+    maths: [lines(...best.slice(0, KEYS).map(line))],
   };
 }
 
-function quadraticStep({ detail, best, products }) {
+function linearStep(board) {
+  const product = (key) => ["φ", "(", bold("q", "i"), ")", "·", "φ", "(", bold("k", key), ")"];
+  const share = (_, index) => fraction(row(...product(index + 1)), row("∑", ...product("j")));
+  return shareStep(board, "products of positive features, φ(x) = elu(x) + 1.", share);
+}
+
+function quadraticStep(board) {
+  const { best, products } = board;
   const square = (token) => power(row("(", number(products[token]), "+", "1", ")"), row("2"));
-  const shown = best
-    .slice(0, KEYS)
-    .map((token, index) =>
-      row(
-        sub("w", index + 1),
-        "=",
-        fraction(square(token), plus(best.map(square), 2)),
-        "=",
-        number(detail.weights[token]),
-      ),
-    );
-  return {
-    title: "The weights",
-    lesson: "kernel_attention",
-    words: "Instead of exponentials of products: the square of the product plus one.",
-    maths: [lines(...shown)],
-  };
+  const share = (token) => fraction(square(token), plus(best.map(square), 2));
+  return shareStep(board, "the square of the product plus one.", share);
 }
