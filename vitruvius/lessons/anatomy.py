@@ -55,9 +55,8 @@ class Question(lessons.Question):
         if (depth := self.arch.depth) > DEEPEST:
             raise ValueError(f"arch has depth {depth}: it needs at most {DEEPEST} to be shown part by part")
         if self.arch.stem:
-            raise ValueError(
-                "arch has a stem: this lesson takes networks that cut the image itself into patches"
-            )
+            needs = "this lesson takes networks that cut the image itself into patches"
+            raise ValueError(f"arch has a stem: {needs}")
         cost.refuse_if_too_big(self.arch)
 
 
@@ -114,48 +113,46 @@ def attempt(question: Question, write: Attempt) -> None:
         no_class=("the class token is not counted", arch.patches**2),
         once=("every pair is counted once", arch.tokens * (arch.tokens - 1) // 2),
     )
-    right = {"weights": 4 * width * inner, "mlp": 2 * width * layer.mlp}
-    right |= {"scales": norms * 2 * width, "head": width * arch.classes + arch.classes}
-    found = {}
-    found["weights"] = write(
+    right_weights, right_mlp = 4 * width * inner, 2 * width * layer.mlp
+    weights = write(
         "weights",
-        right["weights"],
+        right_weights,
         "weights of the attention of one layer, without biases",
         "Which four maps does attention have, and how wide are all heads together?",
         r"4 D \cdot (H E)",
         every_head=("every head is given the whole width", 4 * width * width * layer.heads),
         no_output=("the output map is forgotten", 3 * width * inner),
     )
-    found["mlp"] = write(
+    mlp = write(
         "mlp",
-        right["mlp"],
+        right_mlp,
         "weights of the MLP of one layer, without biases",
         "How many maps does the MLP have?",
         r"2 D M",
         one_map=("only one of the two maps is counted", width * layer.mlp),
     )
-    found["scales"] = write(
+    right_scales, right_head = norms * 2 * width, width * arch.classes + arch.classes
+    scales = write(
         "scales",
-        right["scales"],
+        right_scales,
         "parameters of all norms",
         "How many norms does a layer have, is there one at the end, and what does a norm learn?",
         r"(2 L + 1) \cdot 2 D",
         no_shift=("only the scales are counted, not the shifts", norms * width),
         no_last=("the last norm is forgotten", (norms - 1) * 2 * width),
     )
-    found["head"] = write(
+    head = write(
         "head",
-        right["head"],
+        right_head,
         "parameters of the head",
         "Has the head a bias?",
         r"D C + C",
         no_bias=("the bias of the head is forgotten", width * arch.classes),
     )
-    off = {name: found[name] - right[name] for name in right}
-    total = cost.cost(arch, fold=False).params + sum(
-        off[name] * (arch.depth if name in ("weights", "mlp") else 1) for name in off
-    )
+    off = arch.depth * (weights - right_weights + mlp - right_mlp) + scales - right_scales + head - right_head
+    total = cost.cost(arch, fold=False).params + off
     learned = arch.tokens * width if arch.positions == "learned" else 0
+    others = (arch.depth - 1) * (weights + mlp)  # of the layers but one
     write(
         "parameters",
         total,
@@ -163,10 +160,7 @@ def attempt(question: Question, write: Attempt) -> None:
         "What else is learned beside the layers: patches, positions, class token, biases?",
         r"\text{patches} + \text{class token} + \text{positions} + L (\dots) + \text{norm} + \text{head}",
         no_positions=("the table of positions is forgotten", total - learned),
-        one_layer=(
-            "the weights of one layer only are counted",
-            total - (arch.depth - 1) * (found["weights"] + found["mlp"]),
-        ),
+        one_layer=("the weights of one layer only are counted", total - others),
     )
 
 
@@ -200,19 +194,10 @@ def _input_steps(arch: Arch, board: Board) -> Iterator[Step]:
 def _attention_steps(arch: Arch, board: Board) -> Iterator[Step]:
     n, width, layer, norms = arch.tokens, arch.width, arch.layers[0], 2 * arch.depth + 1
     inner, mlp = layer.heads * layer.head_dim, 2 * width * layer.mlp
-    board |= {
-        "steps": n,
-        "path": n - 1,
-        "pairs": n**2,
-        "products": cost.attention_macs(arch.kernel, n, layer),
-    }
+    board |= {"steps": n, "path": n - 1, "pairs": n**2, "norms": norms, "scales": norms * 2 * width}
     board |= {"heads": layer.heads, "head_dim": layer.head_dim, "inner": inner, "weights": 4 * width * inner}
-    board |= {
-        "mlp": mlp,
-        "share": mlp / (mlp + 4 * width * inner),
-        "norms": norms,
-        "scales": norms * 2 * width,
-    }
+    board |= {"mlp": mlp, "share": mlp / (mlp + board["weights"])}
+    board["products"] = cost.attention_macs(arch.kernel, n, layer)
     yield board.step(
         "What replaces recurrence: a recurrent net reads <tokens> tokens one after the other, and the first "
         "reaches the last through <path> steps; attention connects every pair in 1 and works on all tokens "

@@ -59,11 +59,9 @@ def solve(question: Question) -> Iterator[Step | Answer]:
         r"\mathrm{argmax} = <chosen>, \quad o = v_{<winner>} = <output:column>",
     )
     none, values = [0] * dim, [[one] * width for one in chosen]
-    board |= {"gradients": {"query": none, "keys": [none] * count, "values": values}}
-    board |= {
-        "soft": _slope(question, "softmax"),
-        "through": _slope(question, "hardmax", straight_through=True),
-    }
+    board["gradients"] = {"query": none, "keys": [none] * count, "values": values}
+    board["soft"] = _slope(question, "softmax")
+    board["through"] = _slope(question, "hardmax", straight_through=True)
     yield board.step(
         "A small change of query or keys leaves the winner the winner and the output the same: their "
         "gradient is 0, and whatever computed them is never improved. Only value <winner> learns. Softmax "
@@ -118,19 +116,16 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     yield agree("output", "kernel 'hardmax'", answer["output"], out[0].detach())
     found = {"query": grads[0][0], "keys": grads[1], "values": grads[2]}
     yield agree("gradients", "autograd through the kernel", answer["gradients"], found)
-    ways = keys_MD - keys_MD[score_M.argmax()]
-    margin = min(
-        (_bisected(query_D, keys_MD, way / way.norm()) for way in ways if way.norm() > 0), default=None
-    )
+    ways = [way / way.norm() for way in keys_MD - keys_MD[score_M.argmax()] if way.norm() > 0]
+    margin = min((_bisected(query_D, keys_MD, way) for way in ways), default=None)
     yield agree("margin", "bisection of the winner in every direction", answer["margin"], margin, 1e-8)
     if answer["margin"] is not None:
         generator = torch.Generator().manual_seed(0)
-        ways = torch.randn(2000, len(query_D), generator=generator, dtype=torch.float64)
-        ways = ways / ways.norm(dim=1, keepdim=True) * float(answer["margin"]) * (1 - 1e-7)
-        same = int(((query_D + ways) @ keys_MD.T).argmax(1).eq(score_M.argmax()).sum())
-        yield holds(
-            "no nearer boundary", "random directions", same == 2000, f"{same} of 2000 steps keep the winner"
-        )
+        moves = torch.randn(2000, len(query_D), generator=generator, dtype=torch.float64)
+        moves = moves / moves.norm(dim=1, keepdim=True) * float(answer["margin"]) * (1 - 1e-7)
+        same = int(((query_D + moves) @ keys_MD.T).argmax(1).eq(score_M.argmax()).sum())
+        detail = f"{same} of 2000 steps keep the winner"
+        yield holds("no nearer boundary", "random directions", same == 2000, detail)
 
 
 def attempt(question: Question, write: Attempt) -> None:
@@ -159,14 +154,15 @@ def attempt(question: Question, write: Attempt) -> None:
     lead, rivals = scores[winner] - scores, apart > 0
     if not rivals.any():
         return
+    margin = float((lead[rivals] / apart[rivals]).min())
     write(
         "margin",
-        float((lead[rivals] / apart[rivals]).min()),
+        margin,
         "distance that the query may move",
         "In which direction does a rival catch up soonest, and how fast?",
         r"\min_j \frac{s_w - s_j}{\lVert k_w - k_j \rVert}",
         lead=("the lead is not divided by the distance of the keys", float(lead[rivals].min())),
-        half=("half of the distance is taken", float((lead[rivals] / apart[rivals]).min() / 2)),
+        half=("half of the distance is taken", margin / 2),
     )
 
 

@@ -168,11 +168,8 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     beta = 1 / root if question.scaled else 1.0
     scores = beta * torch.einsum("id,de,je->ij", h_ND, w_q.T @ w_k, h_ND)
     yield agree("scores", "the bilinear form of Q^T K", answer["scores"], scores)
-    weight, output = (
-        weights("softmax", q, k, edge_NN, beta=beta),
-        attend("softmax", q, k, v, edge_NN, beta=beta),
-    )
-    found = {"weights": weight, "output": output}
+    found = {"weights": weights("softmax", q, k, edge_NN, beta=beta)}
+    found["output"] = attend("softmax", q, k, v, edge_NN, beta=beta)
     yield agree("weights and output", "the softmax kernel with a mask", answer, found)
     target, source = edge_NN.nonzero(as_tuple=True)
     yield agree("edges", "counted", answer["edges"], len(source))
@@ -210,6 +207,7 @@ def attempt(question: Question, write: Attempt) -> None:
         power = np.exp(np.where(edge, scores - scores.max(), -np.inf))
         return power / np.maximum(power.sum(axis, keepdims=True), 1e-300)
 
+    powers = np.exp(scores) * edge
     weights = write(
         "weights",
         soft(1),
@@ -217,10 +215,7 @@ def attempt(question: Question, write: Attempt) -> None:
         "Over which index do the weights add up to 1: over those who are heard, or over those who hear?",
         r"a_{ij} = \frac{e^{s_{ij}}}{\sum_l e^{s_{il}}}",
         columns=("the softmax runs over the columns", soft(0)),
-        total=(
-            "all powers are divided by one sum",
-            soft(1) * 0 + np.exp(scores) * edge / np.exp(scores)[edge].sum(),
-        ),
+        total=("all powers are divided by one sum", powers / powers.sum()),
     )
     value = h @ w_v.T
     write(

@@ -64,20 +64,17 @@ class Question(lessons.Question):
     small_heads: Annotated[int, Field(ge=1, le=16)] = 2
 
     def refuse(self) -> None:
-        small = self.sizes["D"]
-        for heads, width, names in (
-            (self.heads, self.width, ("heads", "width")),
-            (self.small_heads, small, ("small_heads", "the miniature's width")),
-        ):
-            if width % heads:
-                raise ValueError(f"{names[0]} {heads} does not divide {names[1]} {width}: needs a divisor")
+        widths = {"heads": ("width", self.width), "small_heads": ("the miniature's width", self.sizes["D"])}
+        for field, (name, width) in widths.items():
+            if width % (heads := getattr(self, field)):
+                raise ValueError(f"{field} {heads} does not divide {name} {width}: needs a divisor")
         if float(self.gain) ** (self.length - 1) < 1e-250:
             raise ValueError(f"gain {self.gain} through {self.length} tokens leaves less than 1e-250")
 
     @property
     def maps(self) -> dict[str, Array]:
         """The matrices of the miniature."""
-        return {name: np.array(getattr(self, name), float) for name in MAPS}
+        return {name: self.array(name) for name in MAPS}
 
     def array(self, field: str) -> Array:
         """A matrix of the miniature."""
@@ -208,11 +205,10 @@ def _against_recurrence(board: Board) -> Iterator[Step]:
 
 
 def _encoder_steps(question: Question, board: Board) -> Iterator[Step]:
-    run = net.encode(question.maps, question.small_heads, question.array("source"))
-    size = question.sizes
+    source_ND, size = question.array("source"), question.sizes
+    run = net.encode(question.maps, question.small_heads, source_ND)
     board |= run._asdict() | {"seen": run.seen_ND, "small": size["D"], "N": size["N"]}
     board["head"] = size["D"] // question.small_heads
-    source_ND = question.array("source")
     board["scores"] = net.scores(question.maps, question.small_heads, source_ND, source_ND)[0]
     board["fed"] = net.fed(question.maps, run.seen_ND)
     yield board.step(
@@ -284,10 +280,8 @@ def _decoder_steps(question: Question, board: Board) -> Iterator[Step]:
 
 
 def _size_steps(question: Question, board: Board) -> Iterator[Step]:
-    board |= {
-        "dim": question.width // question.heads,
-        "stack": board["encoder_layer"] + board["decoder_layer"],
-    }
+    board["dim"] = question.width // question.heads
+    board["stack"] = board["encoder_layer"] + board["decoder_layer"]
     yield board.step(
         "Sizes: <heads> heads of <dim> entries, width <width>, <mlp> hidden units. An encoder layer has 1 "
         "attention, 1 feed-forward part and 2 norms; a decoder layer 2 attentions, 1 feed-forward part and 3 "
@@ -412,20 +406,19 @@ def _attempt_encoder(question: Question, write: Attempt) -> Array:
 def _attempt_decoder(question: Question, write: Attempt, memory: Array) -> Array:
     maps, heads, y = question.maps, question.small_heads, question.array("target")
     scores = net.scores(maps, heads, y, y)
+    hidden, zeroed = net.causal(scores), net.causal(scores, 0.0)
     weights = write(
         "masked_weights",
-        softmax(net.causal(scores)),
+        softmax(hidden),
         "weights of the masked self-attention, head by head",
         "Which tokens may a token see, and what happens to the scores of the others?",
         r"\operatorname{softmax}(Q_i K_i^T / \sqrt{D / H} + \mathrm{mask})",
         no_mask=("nothing is masked", softmax(scores)),
-        zero_score=(
-            "later tokens get the score 0 instead of minus infinity",
-            softmax(net.causal(scores, 0.0)),
-        ),
+        zero_score=("later tokens get the score 0 instead of minus infinity", softmax(zeroed)),
     )
     heard = net.norm(y + net.mixed(maps, weights, y))
     across = net.scores(maps, heads, heard, memory)
+    down = softmax(across.swapaxes(1, 2))
     cross = write(
         "cross_weights",
         softmax(across),
@@ -433,10 +426,7 @@ def _attempt_decoder(question: Question, write: Attempt, memory: Array) -> Array
         "Which sequence asks, and which one is asked?",
         r"\operatorname{softmax}((u W_q)_i (\mathrm{memory}\, W_k)_i^T / \sqrt{D / H})",
         unheard=("the queries come from the target itself", softmax(net.scores(maps, heads, y, memory))),
-        over_queries=(
-            "the softmax goes over the target tokens",
-            softmax(across.swapaxes(1, 2)).swapaxes(1, 2),
-        ),
+        over_queries=("the softmax goes over the target tokens", down.swapaxes(1, 2)),
     )
     asked = net.norm(heard + net.mixed(maps, cross, memory))
     found: Array = write(
@@ -455,11 +445,9 @@ def _counted(question: Question) -> dict[str, int]:
     n, d = question.length, question.width
     with torch.device("meta"):
         x_nd, pairs_nn, map_dd = torch.empty(n, d), torch.empty(n, n), torch.empty(d, d)
+    pairs = multiply_adds(lambda: (x_nd @ x_nd.T, pairs_nn @ x_nd))
     step = multiply_adds(lambda: (x_nd[:1] @ map_dd, x_nd[:1] @ map_dd))
-    return {
-        "attention": multiply_adds(lambda: (x_nd @ x_nd.T, pairs_nn @ x_nd)),
-        "recurrent": n * step,
-    }
+    return {"attention": pairs, "recurrent": n * step}
 
 
 def _walked(question: Question) -> dict[str, dict[str, int]]:
@@ -475,18 +463,14 @@ def _walked(question: Question) -> dict[str, dict[str, int]]:
     path = {"attention": hops(lambda _: range(n)), "recurrent": hops(lambda t: (t, t + 1))}
     with torch.device("meta"):
         cell, kept = nn.RNNCell(d, d), [torch.empty(n, d) for _ in "kv"]
-    return {
-        "path": path,
-        "state": {"attention": sum(x.numel() for x in kept), "recurrent": cell.weight_hh.shape[1]},
-    }
+    state = {"attention": sum(x.numel() for x in kept), "recurrent": cell.weight_hh.shape[1]}
+    return {"path": path, "state": state}
 
 
 def _modules(question: Question) -> dict[str, int]:
     with torch.device("meta"):
-        layers = [
-            kind(question.width, question.heads, question.mlp)
-            for kind in (nn.TransformerEncoderLayer, nn.TransformerDecoderLayer)
-        ]
+        sizes = (question.width, question.heads, question.mlp)
+        layers = nn.TransformerEncoderLayer(*sizes), nn.TransformerDecoderLayer(*sizes)
         table = nn.Embedding(question.words, question.width)
     encoder, decoder, words = (sum(p.numel() for p in module.parameters()) for module in (*layers, table))
     total = question.depth * (encoder + decoder) + words

@@ -108,7 +108,7 @@ def _bias_step(question: Question, scalar: dict[str, Fraction]) -> Step:
 
 def _copy_step() -> Step:
     losses = {f"gradient through {steps} steps": _copy_losses(steps, seed=0) for steps in (WINDOW, LAG + 1)}
-    truncated, full = (curve[-1] for curve in losses.values())
+    (truncated, full), axes = (curve[-1] for curve in losses.values()), ("update", "mean squared error")
     return Board(truncated=truncated, full=full, lag=LAG, bits=LAG + 1, updates=UPDATES, window=WINDOW).step(
         "What this does to a task: show <bits> random bits and ask for the first one at the end, <lag> steps "
         "later. Always answering 1/2 costs 0.25. After <updates> updates the whole gradient has reached "
@@ -116,13 +116,7 @@ def _copy_step() -> Step:
         "keep the bit. Language is full of such lags: a verb agrees with a subject a clause away, a pronoun "
         "with a name a paragraph away.",
         value="truncated full",
-        figure=curves(
-            f"Copying a bit over {LAG} steps",
-            losses,
-            range(UPDATES),
-            ("update", "mean squared error"),
-            log="y",
-        ),
+        figure=curves(f"Copying a bit over {LAG} steps", losses, range(UPDATES), axes, log="y"),
     )
 
 
@@ -176,10 +170,8 @@ def attempt(question: Question, write: Attempt) -> None:
         uncut=("the gradient is not cut", whole),
     )
     vectors = [np.concatenate([np.ravel(of[name]) for name in "wuv"]) for of in (found, whole)]
-    away, lengths = (
-        np.linalg.norm(vectors[0] - vectors[1]),
-        [np.linalg.norm(vector) or 1.0 for vector in vectors],
-    )
+    away = np.linalg.norm(vectors[0] - vectors[1])
+    lengths = [np.linalg.norm(vector) or 1.0 for vector in vectors]
     write(
         "relative_error",
         float(away / lengths[1]),
@@ -193,11 +185,9 @@ def attempt(question: Question, write: Attempt) -> None:
 
 def draw(random: Random) -> dict[str, Any]:
     """A short sequence, and a scalar model with a short fraction."""
-    given = {
-        "steps": 2,
-        "length": random.randint(4, 7),
-        "memory": random.choice(("1/2", "1/3", "2/3", "-1/2", "3/4")),
-    }
+    length = random.randint(4, 7)
+    memory = random.choice(("1/2", "1/3", "2/3", "-1/2", "3/4"))
+    given: dict[str, Any] = {"steps": 2, "length": length, "memory": memory}
     given |= {name: whole(random, -2, 2, 2, 2) for name in "wu"} | {"v": whole(random, -2, 2, 1, 2)}
     return given | {"inputs": whole(random, 0, 1, 4, 2), "targets": whole(random, 0, 1, 4, 1)}
 

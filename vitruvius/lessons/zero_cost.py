@@ -51,9 +51,8 @@ class Question(lessons.Question):
 
 def solve(question: Question) -> Iterator[Step | Answer]:
     """Forward, backward, and the two sums over all parameters."""
-    w1_HI, b1_H, w2_CH, b2_C, x_BI = (
-        np.array(getattr(question, name), object) for name in (*PARAMETERS, "x")
-    )
+    given = (np.array(getattr(question, name), object) for name in (*PARAMETERS, "x"))
+    w1_HI, b1_H, w2_CH, b2_C, x_BI = given
     before_BH = x_BI @ w1_HI.T + b1_H
     hidden_BH = np.maximum(before_BH, 0)
     board = Board(before=before_BH, hidden=hidden_BH, values=before_BH.size, off=(before_BH <= 0).sum())
@@ -148,18 +147,15 @@ def attempt(question: Question, write: Attempt) -> None:
         columns=("the softmax runs over the samples", softmax(logits.T).T),
     )
     label, count = list(question.y), len(question.y)
-    chosen = probabilities[np.arange(count), label]
+    losses = -np.log(np.maximum(probabilities[np.arange(count), label], 1e-300))
     write(
         "loss",
-        float(-np.log(np.maximum(chosen, 1e-300)).mean()),
+        float(losses.mean()),
         "loss",
         "Which probability counts, and is it a sum or a mean?",
         r"L = -\frac1B \sum_b \ln p_{b, y_b}",
-        summed=(
-            "the cross-entropies are added up, not averaged",
-            float(-np.log(np.maximum(chosen, 1e-300)).sum()),
-        ),
-        base2=("the logarithm to base 2 is taken", float(-np.log2(np.maximum(chosen, 1e-300)).mean())),
+        summed=("the cross-entropies are added up, not averaged", float(losses.sum())),
+        base2=("the logarithm to base 2 is taken", float(losses.mean()) / math.log(2)),
     )
     error = (probabilities - np.eye(len(b2))[label]) / count
 
@@ -191,32 +187,23 @@ def _attempt_scores(question: Question, found: dict[str, Array], write: Attempt)
         squared=("the root is forgotten", math.fsum(squares)),
     )
     terms = {name: found[name] * np.array(getattr(question, name), float) for name in PARAMETERS}
+    sizes = {name: float(np.abs(term).sum()) for name, term in terms.items()}
     write(
         "snip",
-        float(sum(np.abs(term).sum() for term in terms.values())),
+        sum(sizes.values()),
         "SNIP",
         "What is summed for each parameter, and with which sign?",
         r"\sum_i \left| \theta_i \, \partial L / \partial \theta_i \right|",
         cancelling=("the absolute values are forgotten", float(sum(term.sum() for term in terms.values()))),
-        weights_only=(
-            "the biases are left out",
-            float(sum(np.abs(terms[name]).sum() for name in ("w1", "w2"))),
-        ),
+        weights_only=("the biases are left out", sizes["w1"] + sizes["w2"]),
     )
 
 
 def draw(random: Random) -> dict[str, Any]:
     """Two inputs, three hidden units, two classes, two samples."""
-    given = {
-        "w1": whole(random, -1, 1, 3, 2),
-        "b1": whole(random, -1, 1, 3),
-        "w2": whole(random, -1, 1, 2, 3),
-    }
-    return given | {
-        "b2": whole(random, -1, 1, 2),
-        "x": whole(random, 0, 2, 2, 2),
-        "y": random.sample((0, 1), 2),
-    }
+    shapes = {"w1": (3, 2), "b1": (3,), "w2": (2, 3), "b2": (2,)}
+    given = {name: whole(random, -1, 1, *shape) for name, shape in shapes.items()}
+    return given | {"x": whole(random, 0, 2, 2, 2), "y": random.sample((0, 1), 2)}
 
 
 def _backward(board: Board) -> Iterator[Step]:
@@ -241,15 +228,10 @@ def _scores(question: Question, board: Board, gradients: dict[str, Array]) -> It
     squares = {name: math.fsum(gradients[name].ravel() ** 2) for name in PARAMETERS}
     saliences = {name: math.fsum(abs(term).flat) for name, term in terms.items()}
     board |= {"grad_norm": math.sqrt(math.fsum(squares.values())), "snip": math.fsum(saliences.values())}
-    board |= {
-        "size": sum(term.size for term in terms.values()),
-        "layers": sum(map(math.sqrt, squares.values())),
-    }
-    board |= {
-        "squares": " + ".join(map(latex, squares.values())),
-        "plain": sum(t.sum() for t in terms.values()),
-    }
-    board["saliences"] = " + ".join(map(latex, saliences.values()))
+    board |= {"layers": sum(map(math.sqrt, squares.values())), "size": sum(t.size for t in terms.values())}
+    board["plain"] = sum(term.sum() for term in terms.values())
+    sums = {"squares": squares, "saliences": saliences}
+    board |= {name: " + ".join(map(latex, parts.values())) for name, parts in sums.items()}
     bars = tuple(
         Bars(title=title, names=PARAMETERS, values=tuple(values.values()), y_label=title)
         for title, values in (("squared gradient", squares), ("SNIP", saliences))

@@ -41,6 +41,8 @@ PATCH = """\
      optimizer.step()
 """
 EQUIVALENT = {"optimiser": "SGD with momentum 1: nothing brakes", "momentum": 1}
+CARRIED = {"with": 0, "without": 1}
+"""The part of the step before that a step repeats, with zeroing and without."""
 DRAWN, LONG, NETWORK_STEPS = 40, 200, 300
 
 
@@ -85,7 +87,7 @@ def solve(question: Question) -> Iterator[Step | Answer]:
     """Both runs side by side, the recursion of the second, what noise does to it, and the patch."""
     board = Board(vars(question), pace=question.pace, rest=2 - question.pace, long=LONG)
     start, target, pace = question.start, question.target, question.pace
-    runs = {n: _iterates(start, target, pace, carry, DRAWN) for n, carry in (("with", 0), ("without", 1))}
+    runs = {name: _iterates(start, target, pace, carry, DRAWN) for name, carry in CARRIED.items()}
     board["iterates"] = {name: run[: question.steps + 1] for name, run in runs.items()}
     yield board.step(
         "Every gradient is <curvature> (w - <target>), so a step with zeroing keeps 1 - <pace> of the "
@@ -225,7 +227,7 @@ def _motion(pace: float) -> tuple[float, float | None]:
 def _noisy(question: Question) -> dict[str, float]:
     """The mean squared distance after many noisy steps, by the recursion of its covariance."""
     pace, found = float(question.pace), {}
-    for name, carry in (("with", 0.0), ("without", 1.0)):  # the state is (distance, velocity)
+    for name, carry in CARRIED.items():  # the state is (distance, velocity)
         move = np.array([[1 - pace, carry], [-pace, carry]])
         state, spread = np.array([float(question.start - question.target), 0.0]), np.zeros((2, 2))
         for _ in range(LONG):
