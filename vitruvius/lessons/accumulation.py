@@ -48,9 +48,8 @@ class Question(lessons.Question):
     def refuse(self) -> None:
         if sum(self.unequal) != self.effective or min(self.unequal) < 1:
             has = f"{list(self.unequal)}, {counted(sum(self.unequal), 'sample')}"
-            raise ValueError(
-                f"unequal has {has}, it needs positive sizes that add up to effective = {self.effective}"
-            )
+            needs = f"it needs positive sizes that add up to effective = {self.effective}"
+            raise ValueError(f"unequal has {has}, {needs}")
 
 
 def solve(question: Question) -> Iterator[Step | Answer]:

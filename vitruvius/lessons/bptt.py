@@ -150,12 +150,8 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     loss = (tensor["z_TO"] - outputs).square().sum()
     grads = torch.autograd.grad(loss, [*states, model.w.weight, model.u.weight, model.v.weight])
     forward = {"hidden": torch.cat(states).detach(), "outputs": outputs.detach(), "loss": loss.item()}
-    backward = {
-        "grad_hidden": torch.cat(grads[:-3]),
-        "grad_w": grads[-3],
-        "grad_u": grads[-2],
-        "grad_v": grads[-1],
-    }
+    backward = {"grad_hidden": torch.cat(grads[:-3])}
+    backward |= dict(zip(("grad_w", "grad_u", "grad_v"), grads[-3:], strict=True))
     yield agree("states, outputs and loss", "vitruvius.nn.recurrent", answer, forward)
     yield agree("all gradients", "autograd", answer, backward)
     yield agree("all gradients", "finite differences", answer, _finite_differences(run))
@@ -214,10 +210,7 @@ def attempt(question: Question, write: Attempt) -> None:
 
 def _attempt_gradients(run: ForwardPass, local_TH: Array, slope_TH: Array, write: Attempt) -> None:
     def total(back_HH: Array) -> Array:
-        found = local_TH.copy()
-        for t in range(len(found) - 2, -1, -1):
-            found[t] += back_HH @ (slope_TH[t + 1] * found[t + 1])
-        return found
+        return _back(local_TH, slope_TH, back_HH)
 
     square = run.w_HI.shape == run.u_HH.shape
     grad = write(
@@ -277,11 +270,17 @@ def _forward(question: Question, other_HH: Array | None = None) -> ForwardPass:
     return ForwardPass(w, u, v, x_TI, z_TO, start, np.array(states), np.array(states) @ v.T)
 
 
+def _back(local_TH: Array, slope_TH: Array, back_HH: Array) -> Array:
+    """The gradient of each state: through its own output, and from the next state through a matrix."""
+    total_TH = local_TH.copy()
+    for t in range(len(total_TH) - 2, -1, -1):
+        total_TH[t] += back_HH @ (slope_TH[t + 1] * total_TH[t + 1])
+    return total_TH
+
+
 def _gradients(run: ForwardPass, slope_TH: Array) -> dict[str, Array]:
     error_TO = -2 * (run.z_TO - run.y_TO)
-    total_TH = error_TO @ run.v_OH
-    for t in range(len(total_TH) - 2, -1, -1):
-        total_TH[t] += run.u_HH.T @ (slope_TH[t + 1] * total_TH[t + 1])
+    total_TH = _back(error_TO @ run.v_OH, slope_TH, run.u_HH.T)
     inner_TH = slope_TH * total_TH
     before_TH = np.vstack([run.start_H, run.h_TH[:-1]])
     return {

@@ -258,11 +258,8 @@ def attempt(question: Question, write: Attempt) -> None:
 
 def draw(random: Random) -> dict[str, Any]:
     """A shallow and a deep network, few enough layers to be trained in a moment."""
-    given = {
-        "depths": [random.randint(2, 4), random.randint(5, 16)],
-        "steps": random.randint(2, 4),
-        "width": 16,
-    }
+    depths = [random.randint(2, 4), random.randint(5, 16)]
+    given = {"depths": depths, "steps": random.randint(2, 4), "width": 16}
     return given | {"gain": f"{random.randint(1, 4)}/{random.randint(2, 5)}"}
 
 

@@ -148,16 +148,15 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
 def attempt(question: Question, write: Attempt) -> None:
     """Norm, weights, first residual, hidden units, second residual."""
     array, x = question.array, question.array("x")
-    write_norm = {"sample": x.std(1, ddof=1, keepdims=True), "columns": x.std(0, keepdims=True)}
-    centred = x - x.mean(1, keepdims=True)
+    centred, across = x - x.mean(1, keepdims=True), np.maximum(x.std(0), 1e-12)
     normed = write(
         "normed",
         _norm(question, x, 1),
         "the tokens after the first norm",
         "Over what are mean and variance taken: over the entries of a token, or over the tokens?",
         r"\frac{x - \bar x}{\sqrt{\mathrm{var}(x) + \epsilon}}",
-        sample=("the variance is divided by n - 1", centred / write_norm["sample"]),
-        columns=("the norm runs over the tokens", (x - x.mean(0)) / np.maximum(write_norm["columns"], 1e-12)),
+        sample=("the variance is divided by n - 1", centred / x.std(1, ddof=1, keepdims=True)),
+        columns=("the norm runs over the tokens", (x - x.mean(0)) / across),
     )
     q, k, v = (normed @ array(f"w_{part}") for part in "qkv")
     products, head_dim = q @ k.swapaxes(1, 2), q.shape[2]
@@ -213,11 +212,8 @@ def _active(question: Question, hidden_NM: Array) -> Array:
 def draw(random: Random) -> dict[str, Any]:
     """Three tokens of width 4, two heads of width 2, three hidden units."""
     given = {f"w_{part}": whole(random, -1, 1, 2, 4, 2) for part in "qkv"}
-    given |= {
-        "w_o": whole(random, -1, 1, 4, 4),
-        "w_1": whole(random, -1, 1, 4, 3),
-        "w_2": whole(random, -1, 1, 3, 4),
-    }
+    shapes = {"w_o": (4, 4), "w_1": (4, 3), "w_2": (3, 4)}
+    given |= {name: whole(random, -1, 1, *shape) for name, shape in shapes.items()}
     return given | {"x": [random.sample(range(4), 4) for _ in range(3)]}
 
 

@@ -68,12 +68,8 @@ class Question(lessons.Question):
 
 def solve(question: Question) -> Iterator[Step | Answer]:
     """The moments under masking, the normal equations, what a masked entry is filled with, the bottleneck."""
-    m, data_mn, hidden, seen = (
-        len(question.data),
-        np.array(question.data, object),
-        question.mask,
-        1 - question.mask,
-    )
+    m, hidden, seen = len(question.data), question.mask, 1 - question.mask
+    data_mn = np.array(question.data, object)
     moment_mm, identity_mm = data_mn @ data_mn.T / data_mn.shape[1], np.eye(m, dtype=object)
     board = Board(k=question.latent or m, moment=moment_mm, hidden=hidden, seen=seen)
     yield board.step(

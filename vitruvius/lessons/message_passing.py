@@ -151,9 +151,8 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
         with np.errstate(divide="ignore"):  # no edge: -inf
             mask = torch.from_numpy(np.log(link_NN))
         value, zero = torch.from_numpy(sent_ND), torch.zeros(h_ND.shape, dtype=torch.float64)
-        yield agree(
-            "aggregate", "the graph kernel", answer["aggregate"], attend("graph", zero, zero, value, mask)
-        )
+        attended = attend("graph", zero, zero, value, mask)
+        yield agree("aggregate", "the graph kernel", answer["aggregate"], attended)
 
 
 def attempt(question: Question, write: Attempt) -> None:

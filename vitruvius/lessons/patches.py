@@ -120,9 +120,8 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     channels, length = image_BCHW.shape[1], image_BCHW.shape[1] * side**2
     copying = torch.eye(length, dtype=torch.float64).view(length, channels, side, side)
     copied = functional.conv2d(image_BCHW, copying, stride=side)[0].flatten(1).T
-    yield agree(
-        "patches", "a strided convolution whose filters copy one pixel each", answer["patches"], copied
-    )
+    method = "a strided convolution whose filters copy one pixel each"
+    yield agree("patches", method, answer["patches"], copied)
     ours = vit.patches(image_BCHW, side)[0]
     yield agree("patches", "vitruvius.nn.vit.patches", answer["patches"], ours)
     windows = functional.unfold(image_BCHW, side, stride=side).shape[-1]
@@ -167,16 +166,14 @@ def attempt(question: Question, write: Attempt) -> None:
         patches_by_columns=("the patches are numbered column by column", flattened(3, 1, 0, 2, 4)),
     )
     tokens = count + question.class_token
+    mistaken = "forgotten" if question.class_token else "counted, but there is none"
     write(
         "tokens",
         tokens,
         "number of tokens of the encoder",
         "Is there a token beside the patches?",
         r"n + 1 \text{ with a class token, } n \text{ without}",
-        class_token=(
-            f"the class token is {'forgotten' if question.class_token else 'counted, but there is none'}",
-            tokens + (-1 if question.class_token else 1),
-        ),
+        class_token=(f"the class token is {mistaken}", count + (not question.class_token)),
         pairs=("the pairs of tokens are counted", tokens**2),
     )
 

@@ -62,15 +62,12 @@ class Question(lessons.Question):
 
     def refuse(self) -> None:
         if isinstance(self.mean, tuple) and len(self.mean) != self.dim:
-            raise ValueError(
-                f"mean has {len(self.mean)} entries: it needs one number or {self.dim}, as dim says"
-            )
+            needs = f"it needs one number or {self.dim}, as dim says"
+            raise ValueError(f"mean has {len(self.mean)} entries: {needs}")
         if self.sigma <= 0:
             raise ValueError(f"sigma is {self.sigma}: it needs a number above 0")
-        if max(map(abs, self.means)) > 1000 * self.sigma:
-            raise ValueError(
-                f"mean has {max(map(abs, self.means))}: it needs at most 1000 sigma, {1000 * self.sigma}"
-            )
+        if (largest := max(map(abs, self.means))) > (most := 1000 * self.sigma):
+            raise ValueError(f"mean has {largest}: it needs at most 1000 sigma, {most}")
 
     @property
     def means(self) -> Vector:
@@ -136,14 +133,12 @@ def solve(question: Question) -> Iterator[Step | Answer]:
 
 def prove(question: Question, answer: Answer) -> Iterator[Proof]:
     """Gauss-Hermite quadrature of one term, exact for polynomials, and a simulation of the whole product."""
-    expectation, variance = map(
-        sum, zip(*(_moments(mean, question.sigma) for mean in question.means), strict=True)
-    )
+    moments = (_moments(mean, question.sigma) for mean in question.means)
+    expectation, variance = map(sum, zip(*moments, strict=True))
     root_of = math.sqrt(variance)
     found = {"expectation": expectation / root_of, "variance": variance, "scale": root_of}
-    claimed = answer.fields | {
-        "expectation": float(answer["expectation"]) / root_of
-    }  # rounding is as the deviation
+    # rounding is as the deviation
+    claimed = answer.fields | {"expectation": float(answer["expectation"]) / root_of}
     yield agree("expectation, variance and scale", "Gauss-Hermite quadrature", claimed, found)
     rng, draws = np.random.default_rng(0), max(2_000_000 // question.dim, 500)
     means, sigma = np.array(question.means, float), float(question.sigma)
@@ -190,10 +185,8 @@ def attempt(question: Question, write: Attempt) -> None:
 
 def draw(random: Random) -> dict[str, Any]:
     """Two to four dimensions with whole means."""
-    return {
-        "mean": whole(random, -3, 4, random.randint(2, 4)),
-        "sigma": random.choice((1, 2, 3, "1/2", "3/2")),
-    }
+    mean = whole(random, -3, 4, random.randint(2, 4))
+    return {"mean": mean, "sigma": random.choice((1, 2, 3, "1/2", "3/2"))}
 
 
 def _saturation(sigma: float) -> Iterator[Step]:
