@@ -2,7 +2,7 @@
 
 - `SUBJECT`: the heading it stands under, one of `SUBJECTS`;
 - `Question`: a `lessons.Question`, whose defaults are the assignment's numbers (exact fields are `Exact`, and
-  `Annotated[Matrix, "N D"]` gives a shape: equal letters mean equal sizes);
+  `Annotated[Matrix, "N D"]` gives a shape: equal letters mean equal sizes); `refuse` says what else must fit;
 - `solve(question) -> Iterator[Step | Answer]`: the steps in order, written on a `Board`, the `Answer` last;
 - `prove(question, answer) -> Iterator[Proof]`: independent computations that judge the answer;
 - `TASK`: what a student is asked, `attempt(question, write)`: what is written down in order, with the usual
