@@ -89,7 +89,9 @@ def price_list(items: Sequence[Item], settings: MeasureSettings, machine: Machin
     found, error = fit(timed)
     return PriceList(
         machine=prices.fingerprint(),
-        **machine.model_dump(include={"device", "threads", "is_busy"}),
+        device=machine.device,
+        threads=machine.threads,
+        is_busy=machine.is_busy,
         networks=len({one.arch for one in timed}),
         batch=settings.batch,
         prices=found,

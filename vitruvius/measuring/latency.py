@@ -48,15 +48,24 @@ class Item:
 
     def row(self, is_busy: bool) -> Measurement:
         """Return the measurements of one network as a row."""
-        params, macs = cost.cost(self.named.arch)[:2]
-        shared = ("runtime", "batch", "startup_ms", "peak_bytes", "failed")
-        known: dict[str, Any] = {name: getattr(self, name) for name in shared}
-        if self.calls_ms:
-            median, low, high = summarise(self.calls_ms, is_busy)
-            joules = None if self.joules is None else self.joules / (self.batch * len(self.calls_ms))
-            known |= {"median_ms": median, "low_ms": low, "high_ms": high, "joules_per_image": joules}
-            known["images_per_second"] = 1000 * self.batch / median
-        return Measurement(name=self.named.name, params=params, macs=macs, **known)
+        found = cost.cost(self.named.arch)
+        row = Measurement(
+            name=self.named.name,
+            runtime=self.runtime,
+            batch=self.batch,
+            params=found.params,
+            macs=found.macs,
+            startup_ms=self.startup_ms,
+            peak_bytes=self.peak_bytes,
+            failed=self.failed,
+        )
+        if not self.calls_ms:
+            return row
+        median, low, high = summarise(self.calls_ms, is_busy)
+        speed = 1000 * self.batch / median
+        joules = None if self.joules is None else self.joules / (self.batch * len(self.calls_ms))
+        times = {"median_ms": median, "low_ms": low, "high_ms": high}
+        return row.model_copy(update={**times, "images_per_second": speed, "joules_per_image": joules})
 
 
 def measure(

@@ -151,7 +151,10 @@ def _networks(search: Search, finalists: Sequence[int], baselines: dict[str, int
         found.append(
             Network(
                 name=prepared.name(number),
-                **candidate._asdict(),
+                number=number,
+                arch=candidate.arch,
+                params=candidate.params,
+                macs=candidate.macs,
                 ms=ms[0] if ms else None,
                 ms_is_measured=bool(ms and ms[1]),
                 short={steps: value for steps, value in reached.items() if steps < search.plan.steps},

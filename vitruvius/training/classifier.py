@@ -238,9 +238,11 @@ def finish(
     if known and job.is_finished:
         reached = test.accuracy if test else accuracy
         more |= {"against_baselines": _comparison(folder, settings, data, known, reached)}
-    tested = {f"test_{name}": getattr(test, name, None) for name in ("accuracy", "loss", "interval", "top5")}
     result = Result(
-        **tested,
+        test_accuracy=None if test is None else test.accuracy,
+        test_loss=None if test is None else test.loss,
+        test_interval=None if test is None else test.interval,
+        test_top5=None if test is None else test.top5,
         test_images=len(data.test),
         test_readings=readings.count,
         finished=job.is_finished,

@@ -44,10 +44,13 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     with runs.opened("evaluate", config, flags) as (folder, config):
         yield records.Note(text=f"{found.name}: {counted(len(found.images.x), 'image')} ({found.part})")
         score = evaluate.score(model.net, foreign.batches(model, found.images), model.classes)
-        shared = ("accuracy", "interval", "top5", "loss", "images")
         result = Evaluation(
             verdict=card.verdict(score, f"images of {found.name}"),
-            **{name: getattr(score, name) for name in shared},
+            accuracy=score.accuracy,
+            interval=score.interval,
+            top5=score.top5,
+            loss=score.loss,
+            images=score.images,
             part=found.part,
             data=found.name,
             model=str(source),

@@ -48,4 +48,10 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
     made, solved = key.make(config.lessons, config.variants, config.seed)
     for done in publish.write(folder, config.format, made, solved):
         yield records.Progress(done=done, total=config.variants, label="sheets")
-    yield publish.Sheets(folder=str(folder), **config.model_dump(exclude={"out"}))
+    yield publish.Sheets(
+        folder=str(folder),
+        lessons=config.lessons,
+        variants=config.variants,
+        format=config.format,
+        seed=config.seed,
+    )
