@@ -429,6 +429,20 @@ def test_a_script_with_dropout_is_compiled_with_torchs_own_functions() -> None:
     assert str(traced.graph).count("aten::") == 1
 
 
+def test_a_scripted_class_finds_the_names_around_it() -> None:
+    def doubled(x: Tensor) -> Tensor:
+        return x * 2
+
+    with diagnose.watch(), diagnose.watch():
+
+        @torch.jit.script
+        class Doubler:
+            def __init__(self, x: Tensor) -> None:
+                self.value = doubled(x)
+
+        assert Doubler(torch.ones(2)).value.tolist() == [2.0, 2.0]
+
+
 def test_a_forward_pass_that_raises_does_not_hide_the_later_ones() -> None:
     class Fails(nn.Module):
         def __init__(self) -> None:

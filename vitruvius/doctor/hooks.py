@@ -245,11 +245,14 @@ def _descendants(kind: type[Any]) -> list[type[Any]]:
 
 def _scripted(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
     """Compile with torch's own functions in place: a hook is no TorchScript."""
-    swaps = [(owner, name, getattr(owner, name)) for owner, name, _ in _replacements()]
+    found = [(owner, name, getattr(owner, name)) for owner, name, _ in _replacements()]
+    swaps = [swapped for swapped in found if hasattr(swapped[2], "original")]  # not if an inner watcher has
     for owner, name, call in swaps:
-        setattr(owner, name, getattr(call, "original", call))
+        setattr(owner, name, call.original)
     functions = [call for owner, _, call in swaps if isinstance(owner, ModuleType)]
     _exchange_imported({call: call.original for call in functions})
+    if len(args) < 3:  # names in a class are looked for in the frame that many above
+        kwargs["_frames_up"] = kwargs.get("_frames_up", 0) + CALLER
     try:
         with as_torchs_own():
             return original(*args, **kwargs)
