@@ -86,14 +86,14 @@ def test_a_watcher_between_two_windows_leaves_the_code_of_one_inside_it() -> Non
     code, outer, inner = F.mse_loss.__code__, Watcher(), Watcher()
     with installed(outer):
         with installed(inner):
-            outer.switch(False, False)
+            outer.switch(False, False, False)
             F.mse_loss(torch.ones(2), torch.zeros(2))
-        outer.switch(False, False)
+        outer.switch(False, False, False)
         assert F.mse_loss.__code__ is code
         with installed(inner):
-            outer.switch(True, True)
+            outer.switch(True, True, True)
             F.mse_loss(torch.ones(2), torch.zeros(2))
-        outer.switch(True, True)
+        outer.switch(True, True, True)
         F.mse_loss(torch.ones(2), torch.zeros(2))
     assert [len(watcher.trace.of(Criterion)) for watcher in (outer, inner)] == [2, 2]
     assert F.mse_loss.__code__ is code

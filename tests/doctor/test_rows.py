@@ -4,7 +4,7 @@ import warnings
 
 import torch
 
-from vitruvius.doctor.rows import Rows, hash_rows, shifted_axis
+from vitruvius.doctor.rows import Rows, are_different, hash_rows, shifted_axis
 
 
 def test_equal_rows_have_equal_hashes() -> None:
@@ -14,13 +14,23 @@ def test_equal_rows_have_equal_hashes() -> None:
     assert len(set(hashes)) == 5
 
 
+def test_rows_of_bits_that_differ_have_different_hashes() -> None:
+    draw = torch.Generator().manual_seed(0)
+    bits = torch.randint(0, 2, (250, 64), generator=draw)
+    rows = {tuple(row) for row in bits.tolist()}
+    for kind in (torch.bool, torch.uint8, torch.float16, torch.float32, torch.float64, torch.complex128):
+        assert len(set(hash_rows(bits.to(kind)))) == len(rows)
+        assert hash_rows(bits.to(kind)[7:9]) == hash_rows(bits.to(kind))[7:9]
+
+
 def test_rows_of_few_values_are_not_called_trained() -> None:
-    rows, x = Rows(), torch.randn(4, 3)
-    rows.add_trained(hash_rows(x))
-    assert rows.count_trained(hash_rows(x[:3]), x[:3]) == 3
-    same = torch.zeros(4, 3)
-    rows.add_trained(hash_rows(same))
-    assert rows.count_trained(hash_rows(same), same) == 0
+    for x, different in (
+        (torch.randn(4, 3), True),
+        (torch.zeros(4, 3), False),
+        (torch.eye(4).long()[:, :3], False),
+        (torch.eye(9).long(), True),
+    ):
+        assert are_different(hash_rows(x), x) is different
 
 
 def test_a_row_that_comes_again_with_another_label_is_counted() -> None:

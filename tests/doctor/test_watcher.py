@@ -23,9 +23,10 @@ from vitruvius.checks import (
     Trace,
 )
 from vitruvius.doctor import watcher as watching
+from vitruvius.doctor.forward_passes import FIRST_STEPS
 from vitruvius.doctor.hooks import installed
 from vitruvius.doctor.watcher import Watcher
-from vitruvius.doctor.windows import PERIOD, WHOLE, WINDOW
+from vitruvius.doctor.windows import PERIOD, WHOLE, WINDOW, is_sampled
 
 
 def watched(train: Any) -> Trace:
@@ -147,6 +148,14 @@ def test_updates_by_hand_are_watched_in_windows_too() -> None:
 
     trace = watched(train)
     assert len(trace.of(Backward)) == len(trace.of(Forward)) == WHOLE + 2 * WINDOW
+
+
+def test_graphs_of_passes_are_looked_after_in_the_first_steps_by_hand_too() -> None:
+    net, watcher = nn.Linear(3, 1), Watcher()
+    with torch.random.fork_rng(devices=[]), installed(watcher):
+        for _ in range(2 * FIRST_STEPS):
+            net(torch.randn(4, 3)).square().mean().backward()
+    assert list(watcher.graphs.counts.values()) == [FIRST_STEPS]
 
 
 @pytest.mark.parametrize("backward", [False, True], ids=["in the loss", "in the gradient"])
@@ -275,12 +284,14 @@ def test_watching_in_windows_changes_no_bit() -> None:
 
 def test_between_two_windows_modules_tensors_losses_and_optimisers_have_no_hooks() -> None:
     hooked: dict[int, set[bool]] = {}
+    sampled: list[int] = []
     loss, zero = F.mse_loss.__code__, torch.optim.Optimizer.zero_grad
 
     def look(step: int, net: nn.Module) -> None:
+        sampled.extend([step + 1] if "__add__" in vars(Tensor) else [])
         hooked[step + 1] = {
             bool(modules._global_forward_hooks),
-            "__add__" in vars(Tensor),
+            "item" in vars(Tensor),
             F.mse_loss.__code__ is not loss,
             torch.optim.Optimizer.zero_grad is not zero,
         }
@@ -289,6 +300,7 @@ def test_between_two_windows_modules_tensors_losses_and_optimisers_have_no_hooks
     seen = {event.step for event in trace.of(Step)}
     assert {step for step, found in hooked.items() if found == {True}} == seen & set(hooked)
     assert [found for step, found in hooked.items() if step not in seen and found != {False}] == []
+    assert sampled == [step for step in sorted(seen) if is_sampled(step)][1:]
 
 
 def test_an_optimiser_that_is_built_between_two_windows_is_watched_at_once() -> None:

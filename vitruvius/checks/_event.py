@@ -26,8 +26,7 @@ class Event:
     @classmethod
     def without(cls, unknown: Iterable[str], **facts: Any) -> Self:
         """The event with these facts, some of which are unknown."""
-        placeholders: dict[str, Any] = dict.fromkeys(unknown)
-        event = cls(**facts, **placeholders)
+        event = cls(**facts | dict.fromkeys(unknown))
         for fact in unknown:
             object.__delattr__(event, fact)
         return event

@@ -14,7 +14,7 @@ from vitruvius.doctor.graphs_kept import nodes_below
 from vitruvius.doctor.hazards import Source
 from vitruvius.doctor.steps import drop_gradients
 from vitruvius.doctor.tensor_facts import one_number
-from vitruvius.doctor.watcher import UNKNOWN, Watcher
+from vitruvius.doctor.watcher import Watcher
 
 
 def before_backward(watcher: Watcher, loss: Tensor) -> checks.Backward:
@@ -37,19 +37,16 @@ def before_backward(watcher: Watcher, loss: Tensor) -> checks.Backward:
         graph = watcher.find_out("Backward.graph", partial(_read_graph, watcher, loss, where))
         _look_after(watcher, loss, where)
         watcher.rows.add_trained(watcher.last.rows)
-        facts: dict[str, Any] = {"value": value, "graph": graph}
-        unknown = [name for name, fact in facts.items() if fact is UNKNOWN]
-        event = checks.Backward.without(
-            unknown,
+        return watcher.note_known(
+            checks.Backward,
             **watcher.now(where),
             operation=autograd_graph.operation_of(loss),
             network=watcher.last.network,
             batch=watcher.last.batch,
-            **{name: fact for name, fact in facts.items() if fact is not UNKNOWN},
+            value=value,
+            graph=graph,
             is_leaf=None if graph is None else loss.grad_fn is None,
         )
-        watcher.note(event)
-    return event
 
 
 def _note_non_finite(watcher: Watcher, where: str) -> None:

@@ -423,7 +423,7 @@ def _largest(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
 
 def predicts(watcher: Watcher, frame: FrameType, *args: Any, **kwargs: Any) -> None:
     """Note who looks for the largest number, at each line once between two samples."""
-    called = (frame.f_code, frame.f_lineno)
+    called = (frame.f_code.co_filename, frame.f_lineno)
     if watcher.sampling or called not in watcher.predicting:
         watcher.predicting.add(called)
         tell(watcher, (Prediction,), note_prediction, watcher, *args, **kwargs)

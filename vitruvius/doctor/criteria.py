@@ -44,6 +44,7 @@ def criterion_returned(
                 watcher.trace.unknown.setdefault("Criterion.log_probabilities", why)
         ones, logarithms = (sums, sums) if sums is UNKNOWN else sums or (None, None)
         is_tensor, ignored = isinstance(target, Tensor), int(given.get("ignore_index", -100))
+        where = user_code.where()
         details = None
         number = watcher.find_out("Criterion.value", partial(one_number, value))
         if classifies and is_tensor and isinstance(number, float) and math.isnan(number):
@@ -54,7 +55,7 @@ def criterion_returned(
             details = watcher.find_out("Criterion.details", find)
         watcher.note_known(
             checks.Criterion,
-            **watcher.now(),
+            **watcher.now(where),
             name=name,
             reduction=reduction,
             grad=grad,
@@ -76,11 +77,11 @@ def criterion_returned(
             return
         counts = grad and reduction in ("mean", "sum") and given.get("weight") is None
         predicted = scores.detach() if watcher.sampling and not classifies else None
-        compared = Compared(name, target.detach(), user_code.where(), ignored, counts, predicted)
+        compared = Compared(name, target.detach(), where, ignored, counts, predicted)
         if inside:
             watcher.running.compared.append(compared)
         else:
-            pair(watcher, compared)
+            pair(watcher, compared, where)
 
 
 def _count(watcher: Watcher, target: Tensor, ignored: int) -> int:
@@ -113,13 +114,16 @@ def _judge_targets(watcher: Watcher, compared: Compared) -> None:
         watcher.note(checks.Targets(**watcher.now(compared.where), **facts))
 
 
-def pair(watcher: Watcher, compared: Compared) -> None:
-    """Pair labels with the inputs of the forward pass whose output they were compared with."""
+def pair(watcher: Watcher, compared: Compared, where: str) -> None:
+    """Pair labels with the inputs of the forward pass whose output they were compared with.
+
+    The line is that of the loss, or of the pass that the loss is computed in.
+    """
     name, target = compared.name, compared.target
     if watcher.sampling:
         watcher.find_out("Targets", partial(_judge_targets, watcher, compared))
     watcher.find_out("relabelled", partial(_keep_labels, watcher, name, target))
-    watcher.find_out("EvaluationInputs", partial(_compare, watcher, target))
+    watcher.find_out("EvaluationInputs", partial(_compare, watcher, target, where))
     example, x = watcher.networks.examples.get(watcher.last.network), watcher.last.x
     if example and x is not None and not example.target_shape:
         axis = watcher.find_out("examples", partial(shifted_axis, x, target))
@@ -127,8 +131,8 @@ def pair(watcher: Watcher, compared: Compared) -> None:
         example.time_axis = axis if axis in (0, 1) else 1
 
 
-def _compare(watcher: Watcher, target: Tensor) -> None:
-    last, where = watcher.last, user_code.where()
+def _compare(watcher: Watcher, target: Tensor, where: str) -> None:
+    last = watcher.last
     if not last.grad:
         watcher.evaluations.compared(last, where, target, watcher.trace.steps)
     elif last.x is not None and not last.is_derived and (watcher.sampling or watcher.backwards < 8):
@@ -145,11 +149,11 @@ def _keep_labels(watcher: Watcher, name: str, target: Tensor) -> None:
     # Sorted labels number the rows (contrastive losses) or the classes of an episode.
     if bool((target[1:] >= target[:-1]).all()) and len(torch.unique(target)) > 2:
         return
-    is_first = watcher.last.target is None
-    earlier = watcher.last.target = target if watcher.last.target is None else watcher.last.target
-    same = earlier.shape == target.shape and bool((earlier == target).all())
-    # Mixup and several heads compare one forward pass with several labels.
-    watcher.one_label = watcher.one_label and same
+    earlier = watcher.last.target
+    if earlier is not None:  # mixup and several heads compare one forward pass with several labels
+        same = earlier.shape == target.shape and bool((earlier == target).all())
+        watcher.one_label = watcher.one_label and same
     watcher.comparable = watcher.comparable and watcher.one_label and x.is_floating_point()
-    if is_first:
+    if earlier is None:
+        watcher.last.target = target
         watcher.rows.add_labels(watcher.last.rows, x, target)

@@ -108,6 +108,9 @@ class Evaluations:
         y = target.reshape(-1)
         if len(y) != len(x) or len(x) < FEWEST_ROWS or bool((y == y[0]).all()):
             return
+        before = self.columns.get(network)
+        if before is not None and not before[0] and not before[1]:
+            return  # no column is left
         rows = set(hash_rows(x))  # a batch that comes again and again proves no more than once
         x = x[:, -1] if x.dim() == 3 else x  # to recall an earlier place may be the task
         equal = set((x == y.to(x.dtype)[:, None]).all(0).nonzero().flatten().tolist())
@@ -118,7 +121,6 @@ class Evaluations:
                 set((x == marks).all(0).nonzero().flatten().tolist()) if bool((y != label).any()) else set()
             )
         scaled = _same_up_to_scale(x, y)
-        before = self.columns.get(network)
         if before is not None:
             equal, scaled = before[0] & equal, before[1] & scaled
             rows, where = before[2] | rows, before[3]

@@ -13,6 +13,7 @@ from vitruvius.doctor.criteria import pair
 from vitruvius.doctor.graphs_kept import is_recorded
 from vitruvius.doctor.masks import hides_tokens, is_emptied
 from vitruvius.doctor.passes import MODAL, LastForward, RunningModules
+from vitruvius.doctor.rows import are_different
 from vitruvius.doctor.tensor_facts import (
     NORMS,
     WEIGHTED,
@@ -38,8 +39,11 @@ def enters(watcher: Watcher, module: nn.Module) -> None:
 
 def fails(watcher: Watcher, module: nn.Module) -> None:
     """A module has raised an error, as a checkpointed one does when enough is recomputed."""
-    if any(running is module for running in watcher.stack):
-        while watcher.stack.pop() is not module:
+    stack = watcher.stack
+    if stack and stack[-1] is module:
+        stack.pop()
+    elif any(running is module for running in stack):
+        while stack.pop() is not module:
             pass
 
 
@@ -58,19 +62,23 @@ def leaves(watcher: Watcher, module: nn.Module, args: Any, kwargs: Any) -> None:
                 watcher.running.first_layer = module
     if watcher.stack:
         return
-    grad, compared = torch.is_grad_enabled(), watcher.running.compared
+    grad, compared, frame = torch.is_grad_enabled(), watcher.running.compared, user_code.user_frame()
+    watcher.running.where = user_code.line_of(frame)
+    is_network = watcher.running.inside_network or watcher.is_network(module)
+    is_looked_at = is_network and not _skips(watcher, module, grad)
+    if not is_looked_at and not compared:
+        return
     with watcher.looking():
-        is_network = watcher.running.inside_network or watcher.is_network(module)
-        if is_network and not _skips(watcher, module, grad):
-            _network_ran(watcher, module, args, kwargs, grad)
+        if is_looked_at:
+            _network_ran(watcher, module, args, kwargs, grad, user_code.function_name(frame))
         for found in compared:
-            pair(watcher, found)
+            pair(watcher, found, watcher.running.where)
     watcher.running.compared = []
 
 
 def _skips(watcher: Watcher, module: nn.Module, grad: bool) -> bool:
     """Whether a pass is like one that was looked at: in training, again before the backward pass."""
-    key = (user_code.where(), watcher.networks.keys.of(module), module.training)
+    key = (watcher.running.where, watcher.networks.keys.of(module), module.training)
     watcher.is_skipped = (
         grad and not watcher.sampling and key in watcher.passed and key in watcher.graphs.used
     )
@@ -79,7 +87,9 @@ def _skips(watcher: Watcher, module: nn.Module, grad: bool) -> bool:
     return watcher.is_skipped
 
 
-def _network_ran(watcher: Watcher, model: nn.Module, args: Any, kwargs: Any, grad: bool) -> None:
+def _network_ran(
+    watcher: Watcher, model: nn.Module, args: Any, kwargs: Any, grad: bool, function: str
+) -> None:
     last, watcher.last = watcher.last, LastForward()  # if this fails, nothing is paired with an earlier pass
     network = watcher.networks.add(model)
     x = first_tensor((args, kwargs.get(input_name(kwargs)), kwargs))
@@ -94,14 +104,17 @@ def _network_ran(watcher: Watcher, model: nn.Module, args: Any, kwargs: Any, gra
     elif grad and example is not None and batch != last.batch:
         example.batches = min(example.batches + 1, 9)
     running, path = watcher.running, watcher.networks.path
-    where = user_code.where()
+    where = running.where
     recomputes = bool(running.training) and not grad and user_code.is_called_by("swa_utils")
     continuous = not grad and watcher.find_out("Forward.continuous", partial(is_continuous, x))
-    trained = 0 if x is None or not is_known else watcher.rows.count_trained(rows, x, continuous is True)
+    known = list(map(watcher.rows.trained.__contains__, rows))
+    trained = sum(known)
     if grad:
-        watcher.rows.recent.append((sum(row in watcher.rows.trained for row in rows), len(rows)))
+        watcher.rows.recent.append((trained, len(rows)))
     elif watcher.trace.gap and not watcher.rows.is_complete():
         trained = 0  # of a training set that was not watched whole some rows would be known
+    if trained and x is not None and continuous is not True and not are_different(rows, x):
+        trained = 0
     facts = {"batch": batch, "rows": len(rows), "trained_rows": trained}
     if not is_known:
         facts = dict.fromkeys(facts, UNKNOWN)
@@ -114,7 +127,7 @@ def _network_ran(watcher: Watcher, model: nn.Module, args: Any, kwargs: Any, gra
         **facts,
         network=network,
         name=type(model).__name__,
-        function=user_code.function_name(),
+        function=function,
         training=model.training,
         grad=grad,
         size=watcher.find_out("Forward.size", partial(batch_size, x)),
@@ -131,7 +144,6 @@ def _network_ran(watcher: Watcher, model: nn.Module, args: Any, kwargs: Any, gra
         continuous=continuous,
         dtypes=(type_name(x), watcher.networks.dtype(network, model, watcher.sampling)),
     )
-    known = [row in watcher.rows.trained for row in rows]
     _look_at_inputs(watcher, network, x if len(args) + len(kwargs) == 1 else None, grad, where, known)
     watcher.half = watcher.half or (x is not None and (x.dtype == torch.float16 or uses_float16(x)))
     if running.masks:
@@ -156,11 +168,16 @@ def _look_at_inputs(
     watcher.find_out("LoaderUsed", partial(watcher.loaders.network_ran, grad))
 
 
+def is_known(watcher: Watcher) -> bool:
+    """Whether the graph of the last pass needs no look: it is one of several like it in this step."""
+    return watcher.is_skipped and watcher.position() >= FIRST_STEPS
+
+
 def network_returned(watcher: Watcher, model: nn.Module, given: Any, output: Any) -> None:
     """A network has returned: look after the graph of its output."""
     if is_recorded() and watcher.is_network(model):
-        key = (user_code.where(), watcher.networks.keys.of(model), model.training)
-        if key in watcher.graphs.used and not watcher.sampling and watcher.trace.steps >= FIRST_STEPS:
+        key = (watcher.running.where, watcher.networks.keys.of(model), model.training)
+        if key in watcher.graphs.used and not watcher.sampling and watcher.position() >= FIRST_STEPS:
             return  # a line that trains, looked at before
         with watcher.looking():
             watcher.graphs.network_ran(key, model, given, output, watcher.trace.steps, watcher.backwards)
@@ -181,8 +198,5 @@ def _judge_masks(watcher: Watcher, inputs: tuple[Any, ...]) -> None:
     """Compare what masks hide with the tokens that the network was given."""
     tokens = [x for x in inputs if isinstance(x, Tensor) and x.dim() in (2, 3) and x.dtype != torch.bool]
     for argument, where, module, hidden in watcher.running.masks:
-        facts = {
-            "hides_tokens": any(hides_tokens(hidden, x) for x in tokens),
-            "emptied": is_emptied(hidden),
-        }
+        facts = {"hides_tokens": any(hides_tokens(hidden, x) for x in tokens), "emptied": is_emptied(hidden)}
         note_inverted_mask(watcher, argument, where, module, **facts)

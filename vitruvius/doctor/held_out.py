@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from vitruvius.doctor.rows import bytes_of_rows
+from vitruvius.doctor.rows import number_rows
 
 PIECE, SHORTEST, MOST_PIECES, MOST_PASSES = 4, 8, 40_000, 4
 FEWEST_ROWS, MOST_COLUMNS, MOST_GROUPS, LARGEST, EXACT = 16, 512, 3, 1_000_000, 1e-3
@@ -68,10 +68,26 @@ def _series(x: Tensor) -> Tensor | None:
 
 
 @dataclass(slots=True)
+class Pieces:
+    """Pieces of the rows that a network is trained on; they are numbered when an evaluation asks for them."""
+
+    count: int = 0
+    new: list[tuple[int, Tensor]] = field(default_factory=list)  # a piece of each row, all at one place
+    known: dict[int, int] = field(default_factory=dict)
+
+    def places(self) -> dict[int, int]:
+        """The place of each piece, by its number."""
+        for place, pieces in self.new:
+            self.known.update(dict.fromkeys(number_rows(pieces), place))
+        self.new.clear()
+        return self.known
+
+
+@dataclass(slots=True)
 class HeldOut:
     """Trained pieces by network, and what is known about the evaluations at each line."""
 
-    pieces: dict[int, dict[bytes, int]] = field(default_factory=dict)  # piece of a trained row, its place
+    pieces: dict[int, Pieces] = field(default_factory=dict)  # of trained rows
     sums: dict[tuple[int, str], Sums] = field(default_factory=dict)
     scales: dict[tuple[int, str], set[str]] = field(default_factory=dict)
     groups: dict[tuple[int, str], int] = field(default_factory=dict)
@@ -80,11 +96,13 @@ class HeldOut:
 
     def trained(self, network: int, x: Tensor) -> None:
         """A network is trained on rows."""
-        series, known = _series(x), self.pieces.setdefault(network, {})
-        if series is None or len(known) > MOST_PIECES:
+        series, known = _series(x.detach()), self.pieces.setdefault(network, Pieces())
+        if series is None or known.count > MOST_PIECES:
             return
         for place in (0, series.shape[1] // 2):
-            known.update(dict.fromkeys(bytes_of_rows(series[:64, place : place + PIECE]), place))
+            pieces = series[:64, place : place + PIECE].clone()
+            known.new.append((place, pieces))
+            known.count += len(pieces)
 
     def evaluated(
         self, network: int, where: str, x: Tensor, known: list[bool], group: tuple[int, int]
@@ -95,12 +113,13 @@ class HeldOut:
             return
         self._add_sums(key, x, any(known), group)
         series, pieces = _series(x), self.pieces.get(network)
-        if series is None or not pieces or self.passes.get(key, 0) >= MOST_PASSES:
+        if series is None or not pieces or not pieces.count or self.passes.get(key, 0) >= MOST_PASSES:
             return
         self.passes[key] = self.passes.get(key, 0) + 1
         new = [place for place, is_known in enumerate(known) if not is_known]
         if new:
-            shifted = sum(_holds_piece(row, pieces) for row in series[new].detach())
+            places = pieces.places()
+            shifted = sum(_holds_piece(row, places) for row in series[new].detach())
             old = self.rows.get(key, (0, 0))
             self.rows[key] = (old[0] + shifted, old[1] + len(new))
 
@@ -130,9 +149,9 @@ class HeldOut:
         return shifted / rows if rows >= FEWEST_ROWS else 0.0
 
 
-def _holds_piece(row: Tensor, pieces: dict[bytes, int]) -> bool:
+def _holds_piece(row: Tensor, pieces: dict[int, int]) -> bool:
     windows = row.unfold(0, PIECE, 1)
-    for place, piece in enumerate(bytes_of_rows(windows)):
+    for place, piece in enumerate(number_rows(windows)):
         at = pieces.get(piece)
         # Whole numbers and constant pieces are alike by chance.
         if at is not None and at != place and len(set(windows[place].tolist())) == PIECE:

@@ -93,7 +93,7 @@ def installed(watcher: Watcher) -> Iterator[None]:
         switch = Switch(functools.partial(_pass_hooks, watcher), methods, losses)
         stack.callback(switch.remove)
         watcher.switch = switch.set
-        watcher.switch(watcher.watching, watcher.watching)
+        watcher.switch(watcher.watching, watcher.watching, watcher.sampling)
         functions = [(each.original, each.call) for each in swaps if isinstance(each.owner, ModuleType)]
         _exchange_imported(dict(functions))
         stack.callback(_exchange_imported, {call: original for original, call in functions})
@@ -175,17 +175,9 @@ def _pass_hooks(watcher: Watcher) -> list[Any]:
             _tell(watcher, (Forward,), forward_passes.fails, watcher, module)
         else:
             _tell(watcher, (Forward,), forward_passes.leaves, watcher, module, args, rest[0])
-            if not watcher.stack:
-                given = (args, rest[0])
-                _tell(
-                    watcher,
-                    (GraphsKept, StateCarried),
-                    forward_passes.network_returned,
-                    watcher,
-                    module,
-                    given,
-                    rest[1],
-                )
+            if not stack and not forward_passes.is_known(watcher):
+                told = (watcher, module, (args, rest[0]), rest[1])
+                _tell(watcher, (GraphsKept, StateCarried), forward_passes.network_returned, *told)
 
     return [
         modules.register_module_forward_pre_hook(enters),

@@ -50,6 +50,7 @@ class RunningModules:
     """What the modules of the forward pass that is running have shown so far."""
 
     inside_network: bool = False  # the outermost module is a network, not only a loss
+    where: str = ""  # the line that called it, known at its end
     training: nn.Module | None = None  # the first modal layer in training mode
     eval: nn.Module | None = None  # the first modal layer in eval mode
     batch_norm: nn.Module | None = None  # the first BatchNorm in training mode

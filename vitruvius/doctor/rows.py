@@ -1,12 +1,17 @@
 """Rows of training batches: hashes that recognise them, their labels, and whether near rows share a label."""
 
 from collections import Counter, deque
+from functools import lru_cache
+from typing import cast
 
+import numpy as np
 import torch
 from torch import Tensor
 
 MOST_ROWS = 200_000
 HASHED_ROWS, HASHED_FEATURES = 256, 256  # how many rows of a batch are hashed, and how many numbers of a row
+WORDS = {1: torch.uint8, 2: torch.int16, 4: torch.int32}
+"""Whole numbers of so many bytes: no longer ones, since the last 52 bits of 1.0 and 2.0 are zeros."""
 LAST_BATCHES, COMPLETE = 16, 0.95
 KEPT_ROWS, KEPT_FEATURES = 1500, 64
 """How many rows are kept for the comparison of nearest neighbours, and how many numbers of a row."""
@@ -36,12 +41,6 @@ class Rows:
         """Add rows that a backward pass used."""
         if len(self.trained) < MOST_ROWS:
             self.trained.update(rows)
-
-    def count_trained(self, rows: list[int], x: Tensor, continuous: bool = False) -> int:
-        """How many rows a backward pass has used; 0 if rows of few different values recur by chance."""
-        different = len(set(rows)) > 0.9 * len(rows) and (x.is_floating_point() or x[0].numel() >= 8)
-        different = different or continuous
-        return sum(map(self.trained.__contains__, rows)) if different else 0
 
     def add_labels(self, rows: list[int], x: Tensor, y: Tensor) -> None:
         """Add the labels of a training batch."""
@@ -94,23 +93,37 @@ class Rows:
         return agreement, float((fractions**2).sum()), len(labels)
 
 
+def are_different(rows: list[int], x: Tensor) -> bool:
+    """Whether the rows of a batch differ, and do not recur by chance as rows of a few small numbers do."""
+    return len(set(rows)) > 0.9 * len(rows) and (x.is_floating_point() or x[0].numel() >= 8)
+
+
 def hash_rows(x: Tensor) -> list[int]:
     """One number for each of the first rows of a batch; equal rows have equal numbers."""
     if x.layout is not torch.strided or x.is_nested or x.is_quantized:
         raise TypeError(f"rows of {'a nested' if x.is_nested else f'a {x.dtype} {x.layout}'} tensor")
-    rows = x[:HASHED_ROWS].resolve_conj().resolve_neg()
+    rows = x.detach()[:HASHED_ROWS]
+    if x.is_complex():
+        rows = rows.resolve_conj()
     flat = rows.flatten(1) if rows.dim() > 1 else rows[:, None]
-    # With few numbers many images look alike: most pixels of a digit are background.
-    picked = flat[:, :: max(1, flat.shape[1] // HASHED_FEATURES)][:, :HASHED_FEATURES]
-    return [hash(row) for row in bytes_of_rows(picked)]
+    if flat.shape[1] > HASHED_FEATURES:
+        # With few numbers many images look alike: most pixels of a digit are background.
+        flat = flat[:, :: flat.shape[1] // HASHED_FEATURES][:, :HASHED_FEATURES]
+    return number_rows(flat)
 
 
-def bytes_of_rows(rows: Tensor) -> list[bytes]:
-    """The bytes of each row of a matrix."""
-    # `contiguous` would keep the stride 0 of x[:, None] in numpy, which bytes cannot be read from.
-    whole = rows.detach().clone(memory_format=torch.contiguous_format).view(torch.uint8)
-    content, width = whole.cpu().numpy().tobytes(), whole.shape[1]
-    return [content[at * width : (at + 1) * width] for at in range(len(rows))]
+def number_rows(rows: Tensor) -> list[int]:
+    """A number for the bytes of each row of a matrix: a sum of its words, each times a number."""
+    # `contiguous` would keep the stride 0 of x[:, None], of which no other type can be a view.
+    whole = rows.clone(memory_format=torch.contiguous_format).resolve_neg()
+    words = whole.view(WORDS[min(4, whole.element_size())]).cpu().numpy().astype(np.int64)
+    return cast(list[int], (words @ _factors(words.shape[1])).tolist())
+
+
+@lru_cache(maxsize=64)
+def _factors(count: int) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+    """Random odd numbers, always the same: two different rows have the same sum by a rare chance only."""
+    return np.random.default_rng(0).integers(-(2**62), 2**62, count) * 2 + 1
 
 
 def shifted_axis(x: Tensor, y: Tensor) -> int | None:

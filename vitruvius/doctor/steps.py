@@ -46,6 +46,8 @@ def weights_loaded(watcher: Watcher, module: nn.Module) -> None:
 
 def zero_grad(watcher: Watcher, owner: Optimizer | nn.Module) -> None:
     """Gradients of an optimiser or a module are about to be zeroed."""
+    if not watcher.states:  # weights are moved by hand
+        return
     with watcher.looking():
         keys = set(map(id, owner.parameters())) if isinstance(owner, nn.Module) else None
         where = user_code.where()

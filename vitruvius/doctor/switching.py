@@ -51,20 +51,21 @@ class Switch:
     losses: list[Rewired]
     handles: list[Any] = field(default_factory=list)
 
-    def set(self, passes: bool, methods: bool) -> None:
-        """Put or take the hooks on passes of modules and on methods of tensors.
+    def set(self, seeing: bool, watching: bool, sampling: bool) -> None:
+        """Put or take the hooks: on passes of modules and losses if passes are looked at, and on methods.
 
-        Losses, and methods that matter in every pass that is looked at, such as `argmax`, go with the passes.
+        Each method says which of the three it needs: `argmax` matters in every pass that is looked at.
         """
-        if passes and not self.handles:
+        flags = {"seeing": seeing, "watching": watching, "sampling": sampling}
+        if seeing and not self.handles:
             self.handles = self.register()
-        elif self.handles and not passes:
+        elif self.handles and not seeing:
             self.remove()
         for loss in self.losses:
-            (loss.put if passes else loss.take)()
+            (loss.put if seeing else loss.take)()
         for each in self.methods:
             current = vars(each.owner).get(each.name)
-            wanted = methods or (passes and each.call.needs == "seeing")
+            wanted = flags[each.call.needs]
             # Another watcher inside this one has replaced it too: then it stays.
             if wanted and current is not each.call and getattr(each.owner, each.name) is each.original:
                 each.put()

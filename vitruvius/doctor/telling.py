@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from torch._C import _is_tracing
 from torch._C._functorch import peek_interpreter_stack
-from torch.jit._trace import is_tracing
 
 from vitruvius.checks import Event
 
@@ -16,7 +16,7 @@ def tell(
     watcher: "Watcher", kinds: Iterable[type[Event]], report: Callable[..., Any], *args: Any, **kw: Any
 ) -> Any:
     """Report to the watcher. An error in there is the watcher's: events of these kinds are then unknown."""
-    if watcher.busy or is_tracing():  # type: ignore[no-untyped-call]
+    if watcher.busy or _is_tracing():
         return None
     try:
         if peek_interpreter_stack() is not None:

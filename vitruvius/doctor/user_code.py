@@ -21,6 +21,7 @@ FRAMEWORKS = {
 }
 """Packages that run the user's training, wherever they lie: also in a checkout of their source."""
 NAMELESS = ("<genexpr>", "<listcomp>", "<lambda>")
+"""Functions that have no name of their own."""
 
 _WATCHED: set[str] = set()
 
@@ -76,16 +77,17 @@ def _is_frameworks(frame: FrameType) -> bool:
 
 def where() -> str:
     """`file:line` of the user's code that is running, empty if there is none."""
-    frame = user_frame()
+    return line_of(user_frame())
+
+
+def line_of(frame: FrameType | None) -> str:
+    """`file:line` that a frame is running, empty if there is none."""
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else ""
 
 
-def function_name() -> str:
-    """The function of the user's code that is running; that around a generator expression or a lambda."""
-    frame = user_frame()
-    while (
-        frame is not None and frame.f_back and frame.f_code.co_name in ("<genexpr>", "<listcomp>", "<lambda>")
-    ):
+def function_name(frame: FrameType | None) -> str:
+    """The function that a frame is running; that around a generator expression or a lambda."""
+    while frame is not None and frame.f_back and frame.f_code.co_name in NAMELESS:
         frame = frame.f_back
     return frame.f_code.co_name if frame else ""
 

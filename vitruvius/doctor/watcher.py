@@ -5,8 +5,8 @@ import weakref
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from functools import partial
-from types import CodeType, FrameType
-from typing import Any
+from types import FrameType
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -32,6 +32,7 @@ MOST_EVENTS = 400_000
 SELDOM, MOST_PASSES = 32, 64
 """Steps between two evaluations that are looked at outside of a window, and the passes of each."""
 LIBRARIES = (user_code.TORCH, user_code.PACKAGE)
+E = TypeVar("E", bound=Event)
 UNKNOWN: Any = object()
 """A fact that could not be found out."""
 
@@ -94,7 +95,7 @@ class Watcher:
         self.sampling = True  # costly facts are computed now; set by `sample`
         self.began = 0  # the step at which the last training began
         self.until = 0  # no step before this one is watched
-        self.switch: Callable[[bool, bool], None] = lambda passes, methods: None
+        self.switch: Callable[[bool, bool, bool], None] = lambda seeing, watching, sampling: None
         """Puts or takes the hooks on passes of modules and on methods of tensors; set where they are made."""
         self.evaluated: dict[tuple[str, int], int] = {}
         """The step at which gradients were last switched off, by line."""
@@ -115,7 +116,7 @@ class Watcher:
         """Changes in place: line, operation, shape, and version of the tensor afterwards."""
         self.results: dict[int, tuple[weakref.ref[Tensor], int]] = {}
         """Results that derivatives are computed from, by address: the tensor and its version."""
-        self.predicting: set[tuple[CodeType, int]] = set()  # lines that look for the largest number
+        self.predicting: set[tuple[str, int]] = set()  # lines that look for the largest number
         self.known_networks: set[int] = set()
         self.known_masks: set[tuple[Any, ...]] = set()
         self.comparable = True
@@ -131,7 +132,10 @@ class Watcher:
     def sample(self) -> None:
         """Decide whether costly facts are computed now."""
         step = max(self.position(), self.backwards // 64)
-        self.sampling = self.watching and windows.is_sampled(step)
+        sampling = self.watching and windows.is_sampled(step)
+        if sampling != self.sampling:
+            self.sampling = sampling
+            self.switch(self.seeing, self.watching, sampling)
 
     def choose(self, optimiser: Optimizer | None = None) -> None:
         """Decide whether the coming step is watched, after one of an optimiser or a backward pass by hand."""
@@ -146,14 +150,15 @@ class Watcher:
         if watching and not self.watching and not self.stack:
             self.passes = 0
             self.watching = self.seeing = True
-            self.switch(True, True)
+            self.switch(True, True, self.sampling)
             self.last, self.criterion_value, self.scaling = LastForward(), None, Scaling()
             self.passed.clear()
             for other, state in list(self.states.items()):
                 state.begin(is_partial=other is not optimiser)
         elif self.watching and not watching:
             self.watching = self.seeing = False
-            self.switch(False, False)
+            self.sampling = False
+            self.switch(False, False, False)
             self.after_last_step.clear()
             self.trace.gap = self.trace.gap or len(self.trace.events)
         self.sample()
@@ -172,7 +177,7 @@ class Watcher:
         """Look at the coming passes, also between two windows."""
         if not self.passes and not self.watching:
             self.passes = 1
-            self.switch(True, False)
+            self.switch(True, False, False)
 
     def sees(self, module: nn.Module) -> bool:
         """Whether a pass between two windows is looked at: one of the first of an evaluation."""
@@ -184,7 +189,7 @@ class Watcher:
     def end_evaluation(self) -> None:
         if self.passes:
             self.passes, self.seeing = 0, False
-            self.switch(False, False)
+            self.switch(False, False, False)
 
     def looking(self) -> Looking:
         """Count the block's time as the watcher's; record no gradients, watch no calls."""
@@ -199,11 +204,12 @@ class Watcher:
         if len(self.trace.events) < MOST_EVENTS:
             self.trace.events.append(event)
 
-    def note_known(self, kind: type[Event], **facts: Any) -> None:
+    def note_known(self, kind: type[E], **facts: Any) -> E:
         """Append an event without its unknown facts."""
         unknown = [name for name, value in facts.items() if value is UNKNOWN]
-        known = {name: value for name, value in facts.items() if value is not UNKNOWN}
-        self.note(kind.without(unknown, **known) if unknown else kind(**known))
+        event = kind.without(unknown, **facts) if unknown else kind(**facts)
+        self.note(event)
+        return event
 
     def find_out(self, fact: str, compute: Callable[[], Any]) -> Any:
         """A fact (`Forward.batch`); UNKNOWN, with the reason in the trace, if finding it out fails."""
