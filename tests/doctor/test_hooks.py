@@ -226,7 +226,7 @@ USES: dict[str, Callable[[Tensor], Any]] = {
     "gaussian_nll_loss": lambda x: F.gaussian_nll_loss(x, x, x),
     **{
         name: (lambda x, name=name: getattr(torch, name)(*GIVEN.get(name, lambda x: (x,))(x)))  # type: ignore[misc]
-        for name in calls.FUNCTIONS
+        for name in sorted({name for owner, name, _ in calls.replacements() if owner is torch})
     },
     **{
         f"{name} method": (lambda x, name=name: getattr(grown(x), name)(*GIVEN.get(name, one)(x)[1:]))  # type: ignore[misc]

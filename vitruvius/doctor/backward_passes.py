@@ -112,12 +112,8 @@ def _blame(watcher: Watcher, find: Callable[[], Source | None], backward: bool) 
     source = None if watcher.has_source else watcher.find_out("NanSource", find)
     if isinstance(source, Source):
         watcher.has_source, hazard = True, source.hazard
-        facts: dict[str, Any] = {
-            "operation": hazard.operation.strip("_"),
-            "count": source.count,
-            "what": source.what,
-        }
-        path = watcher.path_of(hazard.module)
+        name, path = hazard.operation.strip("_"), watcher.path_of(hazard.module)
+        facts: dict[str, Any] = {"operation": name, "count": source.count, "what": source.what}
         watcher.note(checks.NanSource(**watcher.now(hazard.where), **facts, module=path, backward=backward))
 
 

@@ -45,21 +45,6 @@ SETTERS = ("fill_", "zero_", "normal_", "uniform_", "copy_", "mul_", "__imul__",
 """Changes in place that give weights their first values."""
 INPLACE_OPTIONS = ("leaky_relu", "elu", "silu", "hardtanh", "relu6", "selu", "celu", "threshold", "mish")
 """Functions of torch.nn.functional that write into their input if told so."""
-FUNCTIONS = (
-    *HAZARDS,
-    *ACTIVATIONS,
-    *STEPS,
-    "softmax",
-    "add",
-    "sub",
-    "stack",
-    "where",
-    "masked_fill",
-    "reshape",
-    "max",
-    "relu_",
-    "sum",
-)
 LAYERS = nn.Module.__init__.__code__.co_filename.rpartition("module.py")[0]
 OPTIM = sys.modules[Optimizer.__module__].__file__ or ""
 FOLDER = OPTIM.rpartition("optimizer.py")[0]
@@ -233,37 +218,25 @@ def _note_constant(watcher: Watcher, terms: Any, value: Tensor, frame: FrameType
 def _stacked(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
     value = original(*args, **kwargs)
     if isinstance(value, Tensor) and value.dim() == 1 and value.requires_grad:
-        tell(
-            watcher, (), _note_constant, watcher, tuple(args[0] if args else ()), value, sys._getframe(CALLER)
-        )
+        terms = tuple(args[0] if args else ())
+        tell(watcher, (), _note_constant, watcher, terms, value, sys._getframe(CALLER))
     return value
 
 
 def _in_place(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
-    changed = args[0]
+    changed, name, frame = args[0], original.__name__, sys._getframe(CALLER)
     try:
         value = original(*args, **kwargs)
     except RuntimeError as error:
-        tell(
-            watcher, (InplaceChange,), _note_refused, watcher, original.__name__, error, sys._getframe(CALLER)
-        )
+        tell(watcher, (InplaceChange,), _note_refused, watcher, name, error, frame)
         raise
     if not isinstance(changed, Tensor):
         return value
-    if not watcher.backwards and original.__name__ in SETTERS:
-        tell(watcher, (), _note_values, watcher, changed, sys._getframe(CALLER))
+    if not watcher.backwards and name in SETTERS:
+        tell(watcher, (), _note_values, watcher, changed, frame)
     if watcher.results and not changed.requires_grad:
-        tell(
-            watcher,
-            (InplaceChange,),
-            _note_silent,
-            watcher,
-            original.__name__,
-            changed,
-            sys._getframe(CALLER),
-        )
+        tell(watcher, (InplaceChange,), _note_silent, watcher, name, changed, frame)
     if changed.requires_grad:
-        name, frame = original.__name__, sys._getframe(CALLER)
         tell(watcher, (InplaceChange,), _note_change, watcher, name, changed, frame)
         if name == "__iadd__" and watcher.sampling and not changed.dim():
             tell(watcher, (), _note_constant, watcher, args, changed, frame)

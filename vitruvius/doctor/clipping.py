@@ -34,16 +34,8 @@ def _clip(watcher: Watcher, original: Any, *args: Any, **kwargs: Any) -> Any:
     value = original(*args, **kwargs)
     limit = next((given[name] for name in ("limit", "max_norm", "clip_value") if name in given), None)
     if parameters is not None and limit is not None:
-        tell(
-            watcher,
-            (Clip,),
-            _note_clip,
-            watcher,
-            original.__name__,
-            parameters,
-            limit,
-            value if largest is None else largest,
-        )
+        norm = value if largest is None else largest
+        tell(watcher, (Clip,), _note_clip, watcher, original.__name__, parameters, limit, norm)
     return value
 
 

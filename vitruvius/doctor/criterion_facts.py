@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from vitruvius.checks import CriterionDetails
 from vitruvius.doctor import origins
-from vitruvius.doctor.autograd_graph import weights_before
+from vitruvius.doctor.autograd_graph import VIEWS, weights_before
 
 MADE_BY = {
     "ReluBackward0": "relu",
@@ -43,14 +43,7 @@ FINAL = ("LogSoftmaxBackward0", "SoftmaxBackward0", "SigmoidBackward0", "LogSigm
 """Activations that make probabilities of scores: who made the scores counts."""
 REGRESSION = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 LINEAR = ("AddmmBackward0", "MmBackward0", "BmmBackward0", "LinearBackward0", "BaddbmmBackward0")
-STRAIGHT = (
-    "ViewBackward0",
-    "UnsafeViewBackward0",
-    "ReshapeAliasBackward0",
-    "AddBackward0",
-    "MulBackward0",
-    "DivBackward0",
-)
+STRAIGHT = (*VIEWS, "AddBackward0", "MulBackward0", "DivBackward0")
 MOST_CLASSES = 10_000
 LARGEST = 4_000_000  # numbers that are looked at
 

@@ -55,15 +55,9 @@ class Evaluations:
         """A network has run on one input; which of its first rows were trained on is known."""
         if x is not None and x.requires_grad:
             self.fed.add(network)
-        if (
-            x is None
-            or x.layout is not torch.strided
-            or not x.is_floating_point()
-            or x.dim() < 2
-            or x.requires_grad
-        ):
+        if x is None or x.layout is not torch.strided or not x.is_floating_point() or x.requires_grad:
             return
-        if x.shape[0] < FEWEST_ROWS or x.numel() < FEWEST_NUMBERS:
+        if x.dim() < 2 or len(x) < FEWEST_ROWS or x.numel() < FEWEST_NUMBERS:
             return
         if grad:
             self.held_out.trained(network, x)

@@ -20,12 +20,8 @@ def criterion_failed(
     with watcher.looking():
         labels = (float(target.min()), float(target.max())) if target.numel() else None
         whole = not target.is_floating_point() or bool((target == target.round()).all())
-        facts: dict[str, Any] = {
-            "name": name,
-            "error": str(error).partition("\n")[0],
-            "labels": labels,
-            "whole": whole,
-        }
+        text = str(error).partition("\n")[0]
+        facts: dict[str, Any] = {"name": name, "error": text, "labels": labels, "whole": whole}
         shapes: dict[str, Any] = {"scores": tuple(scores.shape), "target": tuple(target.shape)}
         watcher.note(checks.CriterionFailed(**watcher.now(), **facts, **shapes))
 

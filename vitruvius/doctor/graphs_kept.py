@@ -7,7 +7,7 @@ whether the graph still exists.
 import linecache
 import weakref
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -73,13 +73,8 @@ class KeptGraphs:
         self, key: tuple[str, int, bool], model: nn.Module, args: Any, output: Any, step: int, back: int
     ) -> None:
         """Look after the graph of a network's output, and recognise its state of an earlier step."""
-        found = [t for t in _tensors(output) if t.grad_fn is not None][:4]
-        found += [
-            tensor
-            for _, _, value in _states(model)
-            for tensor in _tensors(value)
-            if tensor.grad_fn is not None
-        ][:4]
+        held = [tensor for _, _, value in _states(model) for tensor in _tensors(value)]
+        found = [t for tensors in (_tensors(output), held) for t in _with_graph(tensors)]
         if not found:
             return
         self._recognise(key, args, back)
@@ -229,6 +224,11 @@ def _tensors(value: Any, depth: int = 3) -> Iterator[Tensor]:
         parts = list(value.values()) if isinstance(value, dict) else list(value)
         for part in parts[-REMEMBERED:]:
             yield from _tensors(part, depth - 1)
+
+
+def _with_graph(tensors: Iterable[Tensor]) -> list[Tensor]:
+    """The first tensors that have a graph, as many as are looked after."""
+    return list(islice((tensor for tensor in tensors if tensor.grad_fn is not None), 4))
 
 
 def _holder_line(tokens: list[Token], kind: str, where: str) -> str:

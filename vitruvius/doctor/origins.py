@@ -9,15 +9,9 @@ from torch import Tensor, nn
 
 KEY, CUT = "vitruvius", "_vitruvius_cut"
 RESHAPES = (
-    *(
-        "SqueezeBackward0",
-        "SqueezeBackward1",
-        "ViewBackward0",
-        "ReshapeAliasBackward0",
-        "UnsafeViewBackward0",
-    ),
+    *("SqueezeBackward0", "SqueezeBackward1", "ViewBackward0", "ReshapeAliasBackward0"),
+    *("UnsafeViewBackward0", "SliceBackward0", "AliasBackward0", "TBackward0", "ExpandBackward0"),
     *("UnsqueezeBackward0", "PermuteBackward0", "TransposeBackward0", "CloneBackward0", "ToCopyBackward0"),
-    *("TBackward0", "ExpandBackward0", "SliceBackward0", "AliasBackward0"),
 )
 """Operations that give the same numbers in another shape or order."""
 

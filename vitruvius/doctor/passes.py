@@ -71,14 +71,10 @@ class RunningModules:
         if isinstance(module, _BatchNorm) and not module.track_running_stats:
             return
         if module.training:
-            frozen = (
-                isinstance(module, _BatchNorm)
-                and module.weight is not None
-                and not module.weight.requires_grad
-            )
-            if frozen:
-                self.frozen_norm = self.frozen_norm or module
             self.training = self.training or module
-            self.batch_norm = self.batch_norm or (module if isinstance(module, _BatchNorm) else None)
+            if isinstance(module, _BatchNorm):
+                self.batch_norm = self.batch_norm or module
+                if module.weight is not None and not module.weight.requires_grad:
+                    self.frozen_norm = self.frozen_norm or module
         else:
             self.eval = self.eval or module

@@ -15,14 +15,19 @@ def line_that_keeps(file: str, name: str, near: int) -> str:
     >>> line_that_keeps("keeps.py", "total", 2)
     'keeps.py:3'
     """
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except SyntaxError:
-        return ""
+    tree = _tree(file)
     adding = [statement for statement in ast.walk(tree) if _adds(statement, name)]
     with_graph = [statement for statement in adding if not _is_cut(statement)]
     found = [getattr(statement, "lineno", 0) for statement in with_graph or adding]
     return f"{file}:{min(found, key=lambda line: (line < near, abs(line - near)))}" if found else ""
+
+
+def _tree(file: str) -> ast.Module:
+    """The program of a file, as it was when it ran; an empty one if it is none."""
+    try:
+        return ast.parse("".join(linecache.getlines(file)))
+    except SyntaxError:
+        return ast.Module([], [])
 
 
 def _is_cut(node: ast.AST) -> bool:
@@ -58,10 +63,7 @@ def _names(node: ast.AST) -> Iterator[str]:
 
 def line_that_updates(file: str, name: str) -> str:
     """`file:line` inside a loop or function that copies weights into a variable; empty if there is none."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except SyntaxError:
-        return ""
+    tree = _tree(file)
     found = sorted(_updates(tree, name, False))
     return f"{file}:{found[0]}" if found else ""
 

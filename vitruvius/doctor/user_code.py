@@ -41,11 +41,8 @@ def as_users(files: set[str]) -> Iterator[None]:
 @cache
 def is_users(file: str) -> bool:
     """Whether a source file is the user's own: none of torch, of this package or of any installed library."""
-    library = (
-        file.startswith(("<frozen", "<string", *LIBRARIES))
-        or "site-packages" in file
-        or "dist-packages" in file
-    )
+    installed = "site-packages" in file or "dist-packages" in file
+    library = installed or file.startswith(("<frozen", "<string", *LIBRARIES))
     return file in _WATCHED or not library
 
 

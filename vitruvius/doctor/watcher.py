@@ -51,11 +51,8 @@ class Looking:
 
     def __enter__(self) -> None:
         watcher = self.watcher
-        self.started, self.was_busy, self.had_grad = (
-            time.perf_counter(),
-            watcher.busy,
-            torch.is_grad_enabled(),
-        )
+        self.started, self.was_busy = time.perf_counter(), watcher.busy
+        self.had_grad = torch.is_grad_enabled()
         watcher.busy = True
         torch._C._set_grad_enabled(False)
 
