@@ -231,7 +231,7 @@ def test_no_source_means_no_patch(tmp_path: Path) -> None:
         assert _activations.without_activation(where, "softmax") is None
         assert _patches.evaluated(where) is None
     (tmp_path / "broken.py").write_text("x = (\n")
-    assert _source.read(f"{tmp_path / 'broken.py'}:1") is None
+    assert not _source.read(f"{tmp_path / 'broken.py'}:1").lines
 
 
 def test_a_patch_is_shown_at_the_guilty_line(tmp_path: Path) -> None:

@@ -18,22 +18,9 @@ from functools import cache, partial
 from os.path import commonprefix
 from typing import TypeAlias
 
-from vitruvius.checks._data_events import (
-    EvaluationInputs,
-    LoaderUsed,
-    NumbersRead,
-    TargetColumn,
-    Twin,
-)
-from vitruvius.checks._event import (
-    Event,
-    UnknownFact,
-)
-from vitruvius.checks._finding import (
-    Finding,
-    quoted,
-    shown_location,
-)
+from vitruvius.checks._data_events import EvaluationInputs, LoaderUsed, NumbersRead, TargetColumn, Twin
+from vitruvius.checks._event import Event, UnknownFact
+from vitruvius.checks._finding import Finding, quoted, shown_location
 from vitruvius.checks._operation_events import (
     Argmax,
     Attention,
@@ -50,13 +37,7 @@ from vitruvius.checks._operation_events import (
     SoftmaxTaken,
     Targets,
 )
-from vitruvius.checks._trace import (
-    Example,
-    Parameter,
-    Trace,
-    first_tensor,
-    input_name,
-)
+from vitruvius.checks._trace import Example, Parameter, Trace, first_tensor, input_name
 from vitruvius.checks._training_events import (
     AutogradGrad,
     Backward,
@@ -132,6 +113,7 @@ __all__ = [
     "Waiting",
     "ZeroGrad",
     "exact_error",
+    "exact_note",
     "findings",
     "first_tensor",
     "get",
@@ -145,6 +127,7 @@ __all__ = [
 ]
 
 exact_error = partial(Finding, severity="error", confidence="exact")
+exact_note = partial(Finding, severity="info", confidence="exact")
 Findings: TypeAlias = Iterator[Finding]
 Check: TypeAlias = Callable[[Trace], Findings]
 

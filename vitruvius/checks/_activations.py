@@ -3,7 +3,7 @@
 import ast
 
 from vitruvius.checks._patches import assigned_value
-from vitruvius.checks._source import Source, assigned, last_name, read
+from vitruvius.checks._source import Source, assigned, calls, last_name, read
 from vitruvius.core.patch import Edit, Patch
 
 MODULES = {"softmax": "Softmax", "sigmoid": "Sigmoid"}
@@ -13,13 +13,13 @@ SCORES = "the network then returns scores: take the activation where you need pr
 def without_activation(where: str, name: str) -> Patch | None:
     """Remove the one activation (`softmax` or `sigmoid`) before the criterion of a line."""
     source = read(where)
-    statement = source.statement(where) if source else None
-    if not source or not statement:
+    statement = source.statement(where)
+    if not statement:
         return None
     here = [node for node in ast.walk(statement) if inner(source, node, name) is not None]
     if here:
         return _stripped(source, here[0], name) if len(here) == 1 else None
-    names = [node for call in ast.walk(statement) if isinstance(call, ast.Call) for node in call.args[:1]]
+    names = [node for call in calls(statement) for node in call.args[:1]]
     for used in (node for node in names if isinstance(node, ast.Name)):
         if (made := assigned_value(source, used)) and inner(source, made.value, name) is not None:
             return _bypassed(source, used, made, name)
@@ -29,10 +29,7 @@ def without_activation(where: str, name: str) -> Patch | None:
 def with_logarithm(where: str) -> Patch | None:
     """The one softmax of a file becomes a log-softmax."""
     source = read(where)
-    if not source:
-        return None
-    found = [node for node in ast.walk(source.tree) if isinstance(node, ast.Call)]
-    found = [node for node in found if last_name(node.func) in ("softmax", "Softmax")]
+    found = calls(source.tree, "softmax", "Softmax")
     if len(found) != 1:
         return None
     function, name = found[0].func, last_name(found[0].func)
@@ -45,13 +42,12 @@ def with_logarithm(where: str) -> Patch | None:
 def with_cross_entropy(where: str) -> Patch | None:
     """`nll_loss` becomes `cross_entropy` in a line, or the one nn.NLLLoss of its file nn.CrossEntropyLoss."""
     source = read(where)
-    statement = source.statement(where) if source else None
-    if not source or not statement:
+    statement = source.statement(where)
+    if not statement:
         return None
     called = (statement, "nll_loss", "cross_entropy")
     for node, name, other in (called, (source.tree, "NLLLoss", "CrossEntropyLoss")):
-        found = [call.func for call in ast.walk(node) if isinstance(call, ast.Call)]
-        found = [function for function in found if last_name(function) == name]
+        found = [call.func for call in calls(node, name)]
         if len(found) == 1 and isinstance(found[0], ast.Attribute):
             return source.patch(source.replaced(found[0], source.text(found[0]).removesuffix(name) + other))
         if found:
@@ -98,7 +94,7 @@ def _bypassed(source: Source, used: ast.Name, made: ast.Assign, name: str) -> Pa
 
 def _from_network(source: Source, name: str) -> Patch | None:
     """Take the one activation away that a network ends with."""
-    ends = [node for node in ast.walk(source.tree) if isinstance(node, ast.Call) and _ends_with(node, name)]
+    ends = [node for node in calls(source.tree, "Sequential") if _ends_with(node, name)]
     returns = [node for node in ast.walk(source.tree) if isinstance(node, ast.Return) and node.value]
     returns = [node for node in returns if getattr(source.scope(node), "name", "") == "forward"]
     returns = [node for node in returns if node.value and inner(source, node.value, name) is not None]
@@ -111,8 +107,8 @@ def _from_network(source: Source, name: str) -> Patch | None:
 
 
 def _ends_with(call: ast.Call, name: str) -> bool:
-    """Whether a call is nn.Sequential(..., nn.Softmax(...))."""
-    last = call.args[-1] if last_name(call.func) == "Sequential" and len(call.args) > 1 else None
+    """Whether a call of nn.Sequential ends with nn.Softmax(...)."""
+    last = call.args[-1] if len(call.args) > 1 else None
     return isinstance(last, ast.Call) and last_name(last.func) == MODULES[name]
 
 

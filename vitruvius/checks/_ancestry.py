@@ -10,15 +10,8 @@ from vitruvius.checks._source import Source, last_name
 
 MOST = 60  # statements that are followed
 HANDING_ON = (
-    "DataLoader",
-    "random_split",
-    "Subset",
-    "ConcatDataset",
-    "tqdm",
-    "iter",
-    "next",
-    "list",
-    "cycle",
+    *("DataLoader", "random_split", "Subset", "ConcatDataset"),
+    *("tqdm", "iter", "next", "list", "cycle"),
 )
 """Calls whose first argument holds the same pairs as their result."""
 

@@ -2,7 +2,7 @@
 
 import ast
 
-from vitruvius.checks._source import Source, last_name, line_of
+from vitruvius.checks._source import Source, calls, line_of
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 LIBRARIES = ("torch", "F", "nn", "np", "numpy", "itertools", "self")
@@ -19,12 +19,6 @@ def statement_at(source: Source, where: str) -> ast.stmt | None:
     found = [node for node in ast.walk(source.tree) if isinstance(node, ast.stmt)]
     found = [node for node in found if node.lineno <= line <= (node.end_lineno or node.lineno)]
     return max(found, key=lambda node: (node.lineno, node.col_offset), default=None)
-
-
-def calls_of(source: Source, function: str) -> list[ast.Call]:
-    """The calls of a function or method of that name."""
-    found = [call for call in ast.walk(source.tree) if isinstance(call, ast.Call)]
-    return [call for call in found if last_name(call.func) == function]
 
 
 def binding_of(source: Source, name: ast.Name, scope: ast.AST) -> ast.stmt | ast.comprehension | None:
@@ -84,7 +78,7 @@ def handed(source: Source, function: Function, name: str) -> ast.expr | None:
     builds = function.name == "__init__" and isinstance(owner, ast.ClassDef)
     called = owner.name if builds and isinstance(owner, ast.ClassDef) else function.name
     place = names.index(name) - (names[:1] == ["self"])
-    for call in calls_of(source, called):
+    for call in calls(source.tree, called):
         words = [word.value for word in call.keywords if word.arg == name]
         given = [*words, *call.args[place : place + 1]]
         if given and not any(isinstance(value, ast.Starred) for value in call.args[: place + 1]):

@@ -5,7 +5,7 @@ import ast
 from vitruvius.checks._ancestry import Made, ancestry
 from vitruvius.checks._bindings import names_in, place_of, statement_at
 from vitruvius.checks._definitions import held_out_line, held_out_names
-from vitruvius.checks._source import Source, last_name, read
+from vitruvius.checks._source import Source, calls, last_name, read
 
 ORDERS = ("randperm", "permutation", "permuted", "shuffle", "sample", "argsort")
 DRAWS = ("integers", "randint", "choice", "multinomial")  # of indices, where they stand in brackets
@@ -18,13 +18,13 @@ def order_line(where: str) -> str:
     That is a permutation, or a DataLoader.
     """
     source = read(where)
-    node = statement_at(source, where) if source else None
-    if source is None or node is None:
+    node = statement_at(source, where)
+    if node is None:
         return ""
     loops = [held for held in source.around(node) if isinstance(held, ast.For | ast.While)]
     for made in (found for value in _arguments(node) for found in ancestry(source, value, indices=True)):
         repeated = any(held in loops for held in (made.statement, *source.around(made.statement)))
-        names = [last_name(call.func) for call in _calls(made.part)]
+        names = [last_name(call.func) for call in calls(made.part)]
         if not repeated and any(name in ORDERS or name.endswith("DataLoader") for name in names):
             return place_of(source, made.statement)
     return ""
@@ -33,7 +33,7 @@ def order_line(where: str) -> str:
 def shuffled_line(where: str) -> str:
     """The line that draws an order for the targets of a loss alone, or for the inputs alone."""
     source, pair = _compared(where)
-    if source is None or pair is None:
+    if pair is None:
         return ""
     given, wanted = (_drawn(source, value) for value in pair)
     for own, other in ((wanted, given), (given, wanted)):
@@ -47,8 +47,8 @@ def features_line(forward: str, criterion: str) -> str:
     """The line that takes the inputs of a network from a table that the targets come from too."""
     source, pair = _compared(criterion)
     same = forward.rpartition(":")[0] == criterion.rpartition(":")[0]
-    node = statement_at(source, forward) if source and same else None
-    if source is None or pair is None or node is None:
+    node = statement_at(source, forward) if same else None
+    if pair is None or node is None:
         return ""
     targets = ancestry(source, pair[1])
     known = {(id(made.statement), id(made.part), made.place) for made in targets}
@@ -66,8 +66,8 @@ def features_line(forward: str, criterion: str) -> str:
 def split_line(where: str) -> str:
     """The line that split off the data of an evaluation at a line; that of the data if none did."""
     source = read(where)
-    node = statement_at(source, where) if source else None
-    if source is None or node is None:
+    node = statement_at(source, where)
+    if node is None:
         return ""
     for name in held_out_names(source, node):
         for made in ancestry(source, name):
@@ -80,7 +80,7 @@ def split_line(where: str) -> str:
 
 
 def _splits(value: ast.expr) -> bool:
-    by_call = any(last_name(call.func) in SPLITS for call in _calls(value))
+    by_call = bool(calls(value, *SPLITS))
     return by_call or (isinstance(value, ast.Subscript) and not isinstance(value.slice, ast.Constant))
 
 
@@ -89,13 +89,13 @@ def _is_pair(made: Made) -> bool:
     return isinstance(made.statement, ast.Assign) and isinstance(made.statement.value, ast.Tuple)
 
 
-def _compared(where: str) -> tuple[Source | None, tuple[ast.expr, ast.expr] | None]:
+def _compared(where: str) -> tuple[Source, tuple[ast.expr, ast.expr] | None]:
     """What a loss at a line compares: its first two arguments, or the two sides of a difference."""
     source = read(where)
-    node = statement_at(source, where) if source else None
-    if source is None or node is None:
-        return None, None
-    for call in (part for part in ast.walk(node) if isinstance(part, ast.Call)):
+    node = statement_at(source, where)
+    if node is None:
+        return source, None
+    for call in calls(node):
         words = {word.arg: word.value for word in call.keywords}
         if len(call.args) > 1:
             return source, (call.args[0], call.args[1])
@@ -109,26 +109,17 @@ def _compared(where: str) -> tuple[Source | None, tuple[ast.expr, ast.expr] | No
 
 def _arguments(node: ast.stmt) -> list[ast.expr]:
     """What the innermost calls of a statement are given first."""
-    return [call.args[0] for call in reversed(_calls(node)) if call.args]
-
-
-def _calls(node: ast.AST) -> list[ast.Call]:
-    return [part for part in ast.walk(node) if isinstance(part, ast.Call)]
+    return [call.args[0] for call in reversed(calls(node)) if call.args]
 
 
 def _drawn(source: Source, value: ast.expr) -> dict[int, ast.Call]:
     """The calls that draw an order of rows on the way to a value, the nearest first."""
     steps = ancestry(source, value, indices=True)
-    found = [call for part in (value, *(made.part for made in steps)) for call in _calls(part)]
+    found = [call for part in (value, *(made.part for made in steps)) for call in calls(part)]
     names = {name for made in steps for name in _assigned(made.statement)}
     in_place = [node.value for node in ast.walk(source.tree) if isinstance(node, ast.Expr)]
-    found += [
-        call
-        for call in in_place
-        if isinstance(call, ast.Call)
-        and last_name(call.func) == "shuffle"
-        and any(names_in(given) & names for given in call.args[:1])
-    ]
+    shuffles = [call for call in calls(source.tree, "shuffle") if call in in_place]
+    found += [call for call in shuffles if any(names_in(given) & names for given in call.args[:1])]
     return {id(call): call for call in found if _draws(source, call)}
 
 
@@ -145,7 +136,7 @@ def _draws(source: Source, call: ast.Call, depth: int = 2) -> bool:
     if name in DRAWS:
         return any(isinstance(held, ast.Subscript) for held in source.around(call))
     functions = [node for node in ast.walk(source.tree) if isinstance(node, ast.FunctionDef)]
-    inner = [part for node in functions if node.name == name for part in _calls(node)]
+    inner = [part for node in functions if node.name == name for part in calls(node)]
     return bool(depth) and any(_draws(source, part, depth - 1) for part in inner if part is not call)
 
 

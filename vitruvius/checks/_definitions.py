@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from vitruvius.checks._bindings import (
     Function,
     binding_of,
-    calls_of,
+    handed,
     is_inside,
     is_library,
     names_in,
@@ -15,7 +15,7 @@ from vitruvius.checks._bindings import (
     statement_at,
     value_given,
 )
-from vitruvius.checks._source import Source, last_name, read, stored
+from vitruvius.checks._source import Source, calls, last_name, read, stored
 from vitruvius.checks._words import TEST
 
 WRAPPERS = (
@@ -32,10 +32,10 @@ def inputs_line(where: str, argument: int = 0) -> str:
     Empty if the names lead nowhere.
     """
     source = read(where)
-    node = statement_at(source, where) if source else None
-    if source is None or node is None:
+    node = statement_at(source, where)
+    if node is None:
         return ""
-    called = [call for call in ast.walk(node) if isinstance(call, ast.Call) and len(call.args) > argument]
+    called = [call for call in calls(node) if len(call.args) > argument]
     # The outermost call with two arguments is the loss, the innermost with one is the network.
     wanted = called if argument else list(reversed(called))
     for call in wanted:
@@ -48,8 +48,8 @@ def inputs_line(where: str, argument: int = 0) -> str:
 def held_out_line(where: str) -> str:
     """`file:line` that made the data of an evaluation at a line: the name that speaks of a test."""
     source = read(where)
-    node = statement_at(source, where) if source else None
-    if source is None or node is None:
+    node = statement_at(source, where)
+    if node is None:
         return ""
     for name in held_out_names(source, node):
         found = _definition(source, name, DEEPEST, through=False)
@@ -61,12 +61,10 @@ def held_out_line(where: str) -> str:
 def dataset_line(built: str) -> str:
     """`file:line` that made the data set of the DataLoader that a line builds; the line itself otherwise."""
     source = read(built)
-    node = statement_at(source, built) if source else None
-    if source is None or node is None:
+    node = statement_at(source, built)
+    if node is None:
         return built
-    loaders = [call for call in ast.walk(node) if isinstance(call, ast.Call)]
-    loaders = [call for call in loaders if last_name(call.func).endswith("DataLoader")]
-    for call in loaders:
+    for call in (call for call in calls(node) if last_name(call.func).endswith("DataLoader")):
         words = [word.value for word in call.keywords if word.arg == "dataset"]
         given = [*call.args[:1], *words]
         if given and isinstance(given[0], ast.Name):
@@ -96,7 +94,7 @@ def held_out_names(source: Source, node: ast.stmt) -> Iterator[ast.Name]:
         yield from (name for name in names if TEST.search(name.id) and isinstance(name.ctx, ast.Load))
     scope = source.scope(node)
     if isinstance(scope, Function):
-        for call in calls_of(source, scope.name):
+        for call in calls(source.tree, scope.name):
             given = [_first_name(value) for value in (*call.args, *(word.value for word in call.keywords))]
             yield from (name for name in given if name is not None and TEST.search(name.id))
 
@@ -109,8 +107,9 @@ def _definition(source: Source, name: ast.Name, depth: int, through: bool) -> as
         if binding is not None:
             return _made_by(source, binding, name, depth, through)
     if isinstance(scope, Function) and depth:
-        given = _handed(source, scope, name.id)
-        return _definition(source, given, depth - 1, through) if given is not None else None
+        given = handed(source, scope, name.id)
+        variable = _first_name(given) if given is not None else None
+        return _definition(source, variable, depth - 1, through) if variable is not None else None
     return None
 
 
@@ -148,10 +147,10 @@ def _behind(
     if last_name(value.func) == "zip" and isinstance(target, ast.Tuple):
         places = [place for place, part in enumerate(target.elts) if name in names_in(part)]
         position = min(places[0], len(value.args) - 1) if places else 0
-    handed = value.args[position]
+    given = value.args[position]
     if last_name(value.func) in WRAPPERS:
-        return _first_name(handed) or _behind(source, handed, name, binding)
-    return _first_name(handed) if _is_network(source, value.func) else None
+        return _first_name(given) or _behind(source, given, name, binding)
+    return _first_name(given) if _is_network(source, value.func) else None
 
 
 def _is_network(source: Source, called: ast.expr) -> bool:
@@ -166,22 +165,6 @@ def _is_network(source: Source, called: ast.expr) -> bool:
     return isinstance(called, ast.Name) and called.id in known - functions
 
 
-def _handed(source: Source, function: Function, name: str) -> ast.Name | None:
-    """What the first call of a function gives for one of its parameters."""
-    names = [argument.arg for argument in function.args.args]
-    if name not in names:
-        return None
-    is_method = names[:1] == ["self"]
-    for call in calls_of(source, function.name):
-        for word in call.keywords:
-            if word.arg == name:
-                return _first_name(word.value)
-        place = names.index(name) - is_method
-        if place < len(call.args):
-            return _first_name(call.args[place])
-    return None
-
-
 def selected_by_labels(where: str) -> Iterator[tuple[str, str]]:
     """`file:line` where columns are chosen by means of labels that are split later, and the labels' name.
 
@@ -189,8 +172,6 @@ def selected_by_labels(where: str) -> Iterator[tuple[str, str]]:
     them was taken on the way.
     """
     source = read(where)
-    if source is None:
-        return
     made = [node for node in ast.walk(source.tree) if isinstance(node, ast.Assign)]
     labels = _split_names(source)
     for node in made:
@@ -252,8 +233,6 @@ def _whole_sources(source: Source, name: ast.Name, depth: int) -> set[str]:
 def scaled_as_a_whole(where: str) -> str:
     """`file:line` where data are scaled by statistics of all their rows before they are split, or nothing."""
     source = read(where)
-    if source is None:
-        return ""
     divided = _split_names(source)
     for node in ast.walk(source.tree):
         names = (

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from vitruvius.checks import Trace, Units, holding
 from vitruvius.checks._bindings import Function, binding_of, handed, place_of, statement_at
-from vitruvius.checks._source import Source, last_name, read
+from vitruvius.checks._source import Source, calls, last_name, read
 
 if TYPE_CHECKING:
     from torch import nn
@@ -50,12 +50,12 @@ def _attribute(owner: "nn.Module", path: list[str]) -> str:
     if code is None or not own or type(owner).__module__.partition(".")[0] == "torch":
         return ""
     source, line = read(f"{code.co_filename}:{code.co_firstlineno}"), code.co_firstlineno
-    for node in (part for part in ast.walk(source.tree) if isinstance(part, ast.Assign)) if source else ():
-        classes = [held for held in source.around(node) if isinstance(held, ast.ClassDef)] if source else []
+    for node in (part for part in ast.walk(source.tree) if isinstance(part, ast.Assign)):
+        classes = [held for held in source.around(node) if isinstance(held, ast.ClassDef)]
         inside = any(held.lineno <= line <= (held.end_lineno or 0) for held in classes)
         parts = [part for target in node.targets for part in ast.walk(target)]
         named = any(isinstance(part, ast.Attribute) and part.attr == path[0] for part in parts)
-        if inside and named and source is not None:
+        if inside and named:
             return _inner(source, node, path[1:])
     return ""
 
@@ -63,11 +63,10 @@ def _attribute(owner: "nn.Module", path: list[str]) -> str:
 def _variable(where: str, path: list[str]) -> str:
     """The line that builds the network that a line calls."""
     source = read(where)
-    node = statement_at(source, where) if source else None
-    called = [call.func for call in ast.walk(node) if isinstance(call, ast.Call)] if node else []
-    for name in reversed(called):
-        made = _definition(source, name) if source else None
-        if source is not None and made is not None:
+    node = statement_at(source, where)
+    for call in reversed(calls(node) if node else []):
+        made = _definition(source, call.func)
+        if made is not None:
             return _inner(source, made, path)
     return ""
 

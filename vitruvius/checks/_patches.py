@@ -131,11 +131,10 @@ def before_loop(where: str) -> Patch | None:
 def trained_flag(where: str) -> Patch | None:
     """`training=self.training` for the one functional dropout of a statement in a method."""
     source = read(where)
-    statement = source.statement(where) if source else None
-    if not source or not statement:
+    statement = source.statement(where)
+    if not statement:
         return None
-    drops = [call for call in ast.walk(statement) if isinstance(call, ast.Call)]
-    drops = [call for call in drops if last_name(call.func) in ("dropout", "dropout2d", "alpha_dropout")]
+    drops = calls(statement, "dropout", "dropout2d", "alpha_dropout")
     here = source.scope(statement)
     first = here.args.args[:1] if isinstance(here, ast.FunctionDef) else []
     told = [word.arg for call in drops for word in call.keywords]
@@ -151,16 +150,15 @@ def trained_flag(where: str) -> Patch | None:
 def same_shape(where: str, scores: tuple[int, ...], target: tuple[int, ...]) -> Patch | None:
     """The target of a difference loss gets or loses a last axis of length one, as the scores have it."""
     source = read(where)
-    statement = source.statement(where) if source else None
-    if not source or not statement:
+    statement = source.statement(where)
+    if not statement:
         return None
     losses = [call for call in calls(statement, *DIFFERENCES) if len(call.args) > 1]
     made = {node for node in ast.walk(source.tree) if isinstance(node, ast.Assign)}
     criteria = {
         source.text(t) for node in made if calls(node.value, *DIFFERENCE_MODULES) for t in node.targets
     }
-    every = [call for call in ast.walk(statement) if isinstance(call, ast.Call) and len(call.args) > 1]
-    losses += [call for call in every if source.text(call.func) in criteria]
+    losses += [c for c in calls(statement) if len(c.args) > 1 and source.text(c.func) in criteria]
     if len(losses) != 1:
         return None
     given = losses[0].args[1]
@@ -175,7 +173,7 @@ def registered(attribute: str, lines: Iterable[str]) -> Patch | None:
     name = attribute.rpartition(".")[2]
     found: list[tuple[Source, ast.expr]] = []
     files = {line.rpartition(":")[0]: line for line in lines}
-    for source in filter(None, map(read, files.values())):
+    for source in map(read, files.values()):
         for node in ast.walk(source.tree):
             targets = node.targets if isinstance(node, ast.Assign) else []
             if any(source.text(target) == f"self.{name}" for target in targets):
@@ -193,9 +191,9 @@ def registered(attribute: str, lines: Iterable[str]) -> Patch | None:
 def evaluated(where: str) -> Patch | None:
     """`model.eval()` before and `model.train()` behind the `with torch.no_grad()` block of a line."""
     source = read(where)
-    statement = source.statement(where) if source else None
-    network = _network(source, statement) if source and statement else None
-    if not source or not statement or not network:
+    statement = source.statement(where)
+    network = _network(source, statement) if statement else None
+    if not statement or not network:
         return None
     blocks = [held for held in source.around(statement) if isinstance(held, ast.With)]
     blocks = [held for held in blocks if any(calls(item, "no_grad", "inference_mode") for item in held.items)]
@@ -209,9 +207,9 @@ def evaluated(where: str) -> Patch | None:
 def trained_again(where: str) -> Patch | None:
     """`model.train()` at the beginning of the outermost loop around a line, in its function."""
     source = read(where)
-    statement = source.statement(where) if source else None
-    network = _network(source, statement) if source and statement else None
-    if not source or not statement or not network:
+    statement = source.statement(where)
+    network = _network(source, statement) if statement else None
+    if not statement or not network:
         return None
     scope = source.scope(statement)
     loops = [held for held in source.around(statement) if isinstance(held, ast.For | ast.While)]

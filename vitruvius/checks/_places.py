@@ -24,24 +24,22 @@ def rate_line(trace: Trace, step: Step) -> str:
 def argument_line(where: str, *words: str) -> str:
     """The line of an argument by keyword in the call that begins at a line; that line if there is none."""
     source = read(where)
-    node = statement_at(source, where) if source else None
-    for call in (part for part in ast.walk(node) if isinstance(part, ast.Call)) if node else ():
-        for word in call.keywords:
-            if word.arg in words and source is not None:
-                return f"{source.file}:{word.value.lineno}"
+    node = statement_at(source, where)
+    for word in (word for call in calls(node) for word in call.keywords) if node else ():
+        if word.arg in words:
+            return place_of(source, word.value)
     return where
 
 
 def criterion_line(where: str, word: str) -> str:
     """Where a loss function that is called at a line is given an argument: in its constructor, or there."""
     source = read(where)
-    node = statement_at(source, where) if source else None
-    if source is None or node is None:
+    node = statement_at(source, where)
+    if node is None:
         return where
-    given = [call for call in ast.walk(node) if isinstance(call, ast.Call)]
+    given = calls(node)
     built = [made.value for call in given for made in _assignments(source, last_name(call.func))]
-    all_calls = [call for call in ast.walk(source.tree) if isinstance(call, ast.Call)]
-    named = [call for call in all_calls if last_name(call.func).endswith("Loss")]
+    named = [call for call in calls(source.tree) if last_name(call.func).endswith("Loss")]
     for candidates in ([*given, *built], named):
         lines = {value.lineno for call in candidates for value in _argument(call, word)}
         if len(lines) == 1:
@@ -67,14 +65,14 @@ def _assignments(source: Source, name: str) -> list[ast.Assign]:
 def loss_line(where: str) -> str:
     """The statement that made the loss of the backward pass at a line; that line if it is written there."""
     source = read(where)
-    node = statement_at(source, where) if source else None
-    if source is None or node is None:
+    node = statement_at(source, where)
+    if node is None:
         return where
     for call in calls(node, "backward"):
         scaled = [given for scale in calls(call, "scale") for given in scale.args]
         name = _base(scaled[0] if scaled else call)
         binding = binding_of(source, name, source.scope(name)) if isinstance(name, ast.Name) else None
-        if isinstance(binding, ast.Assign) and any(isinstance(n, ast.Call) for n in ast.walk(binding.value)):
+        if isinstance(binding, ast.Assign) and calls(binding.value):
             return place_of(source, binding)
     return where
 
@@ -94,7 +92,7 @@ def cut_line(where: str, module: str | None) -> str:
     """The line of a file that cuts what a module returns off its graph; empty if none is seen to do so."""
     source = read(where)
     name = (module or "").rpartition(".")[2]
-    if source is None or not name:
+    if not name:
         return ""
     without: list[ast.AST] = []
     for call in calls(source.tree, name):
@@ -123,8 +121,6 @@ def _is_without(parts: Sequence[ast.AST]) -> bool:
 def uncalled(where: str, *methods: str) -> str:
     """The nearest line of the file that names a method and does not call it; empty if there is none."""
     source = read(where)
-    if source is None:
-        return ""
     named = [node for node in ast.walk(source.tree) if isinstance(node, ast.Expr)]
     named = [node for node in named if isinstance(node.value, ast.Attribute) and node.value.attr in methods]
     line = line_of(where)
@@ -134,8 +130,8 @@ def uncalled(where: str, *methods: str) -> str:
 def skipped_step(where: str, built: str) -> str:
     """The condition around the step of an optimiser, in the function of a backward pass; empty if none is."""
     source = read(where)
-    node, made = (statement_at(source, line) if source else None for line in (where, built))
-    if source is None or node is None:
+    node, made = (statement_at(source, line) for line in (where, built))
+    if node is None:
         return ""
     names = {last_name(t) for t in made.targets} if isinstance(made, ast.Assign) else set()
     scope = source.scope(node)
@@ -152,8 +148,8 @@ def skipped_step(where: str, built: str) -> str:
 def training_line(where: str) -> str:
     """The last `train()` before a line of the same function; empty if there is none."""
     source = read(where)
-    node = statement_at(source, where) if source else None
-    if source is None or node is None:
+    node = statement_at(source, where)
+    if node is None:
         return ""
     scope = source.scope(node)
     found = [call for call in calls(scope, "train") if source.scope(call) is scope and not call.args]
@@ -164,8 +160,8 @@ def training_line(where: str) -> str:
 def masking_line(where: str) -> str:
     """The line that masks scores of attention in the function of a line; empty if none does."""
     source = read(where)
-    node = statement_at(source, where) if source else None
-    if source is None or node is None:
+    node = statement_at(source, where)
+    if node is None:
         return ""
     scope = source.scope(node)
     for names in (("masked_fill", "masked_fill_", "where", "tril", "triu"), ("softmax", ATTENTION)):
@@ -178,8 +174,6 @@ def masking_line(where: str) -> str:
 def frozen_line(where: str) -> str:
     """The first line of a file that sets requires_grad to something else than True; empty if none does."""
     source = read(where)
-    if source is None:
-        return ""
     found: list[ast.stmt | ast.expr] = []
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Assign) and any(last_name(t) == "requires_grad" for t in node.targets):
@@ -196,10 +190,10 @@ def _is_true(node: ast.expr) -> bool:
 def divides_rate(where: str, rows: int) -> bool:
     """Whether the rate that an optimiser is given at a line was divided by the rows of a batch."""
     source = read(where)
-    node = statement_at(source, where) if source else None
-    if source is None or node is None:
+    node = statement_at(source, where)
+    if node is None:
         return False
-    words = [word for call in ast.walk(node) if isinstance(call, ast.Call) for word in call.keywords]
+    words = [word for call in calls(node) for word in call.keywords]
     given = [word.value for word in words if word.arg == "lr"]
     given += [made.value for rate in given for made in _assignments(source, last_name(rate))]
     quotients = [value for value in given if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Div)]

@@ -2,19 +2,16 @@
 
 import ast
 
-from vitruvius.checks._source import Source, last_name, read
+from vitruvius.checks._bindings import Function
+from vitruvius.checks._source import Source, calls, read
 
 SEEDS = ("manual_seed", "seed", "set_seed", "seed_all", "seed_everything", "default_rng", "RandomState")
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def seeded_again(where: str) -> str:
     """`file:line` that seeds in a loop, itself or in a function that a loop calls; empty if none does."""
     source = read(where)
-    if source is None:
-        return ""
-    calls = [node for node in ast.walk(source.tree) if isinstance(node, ast.Call)]
-    seeding = [call for call in calls if last_name(call.func) in SEEDS]
+    seeding = calls(source.tree, *SEEDS)
     for call in seeding:
         if _repeats(source, call):
             return f"{source.file}:{call.lineno}"
@@ -22,7 +19,7 @@ def seeded_again(where: str) -> str:
         function = source.scope(call)
         if not isinstance(function, Function):
             continue
-        users = [used for used in calls if last_name(used.func) == function.name and _repeats(source, used)]
+        users = [used for used in calls(source.tree, function.name) if _repeats(source, used)]
         if users:  # a function that only seeds is right; who calls it in a loop is not
             only = "seed" in function.name or len(function.body) == 1
             return f"{source.file}:{users[0].lineno if only else call.lineno}"

@@ -96,16 +96,14 @@ def line_of(where: str) -> int:
     return int(number) if number.isdigit() else 0
 
 
-def read(where: str) -> Source | None:
-    """The file that a `file:line` names, as it was when it ran; None if it cannot be read."""
+def read(where: str) -> Source:
+    """The file that a `file:line` names, as it was when it ran; an empty one if it cannot be read."""
     file = where.rpartition(":")[0]
     lines = linecache.getlines(file)
     try:
         tree = ast.parse("".join(lines))
     except (SyntaxError, ValueError):
-        return None
-    if not lines:
-        return None
+        lines, tree = [], ast.Module([], [])
     parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
     return Source(file, tuple(line.rstrip("\r\n") for line in lines), tree, parents)
 
@@ -113,8 +111,8 @@ def read(where: str) -> Source | None:
 def located(where: str) -> tuple[Source, ast.stmt] | None:
     """The source and the statement at a `file:line`, if it stands alone on its lines."""
     source = read(where)
-    statement = source.statement(where) if source else None
-    return (source, statement) if source and statement and source.is_alone(statement) else None
+    statement = source.statement(where)
+    return (source, statement) if statement and source.is_alone(statement) else None
 
 
 def method(node: ast.AST | None, name: str) -> ast.Call | None:
@@ -130,9 +128,9 @@ def receiver(call: ast.Call) -> ast.expr:
 
 
 def calls(node: ast.AST, *names: str) -> list[ast.Call]:
-    """The calls below a node of functions or methods with these last names."""
+    """The calls below a node, of functions or methods with these last names if any are given."""
     found = [call for call in ast.walk(node) if isinstance(call, ast.Call)]
-    return [call for call in found if last_name(call.func) in names]
+    return [call for call in found if not names or last_name(call.func) in names]
 
 
 def last_name(node: ast.AST) -> str:

@@ -17,13 +17,14 @@ class Group(NamedTuple):
 def accumulations(trace: Trace) -> list[Group]:
     """Optimisers whose steps follow several backward passes of different batches at one line."""
     found = []
-    for optimiser in dict.fromkeys(event.optimiser for event in trace.of(Step)):
-        steps = [event for event in trace.of(Step) if event.optimiser == optimiser and event.waiting]
-        grouped = [event for event in steps if len(lines(event.waiting)) == 1]
-        grouped = [event for event in grouped if len({item.batch for item in event.waiting}) > 1]
-        if len(grouped) > 1 and 2 * len(grouped) > len(steps):
-            size = max(len(event.waiting) for event in grouped)
-            found.append(Group(optimiser, size, grouped[0].waiting[0].where, grouped))
+    for optimiser, steps in trace.grouped(
+        (step for step in trace.of(Step) if step.waiting), "optimiser"
+    ).items():
+        several = [event for event in steps if len(lines(event.waiting)) == 1]
+        several = [event for event in several if len({item.batch for item in event.waiting}) > 1]
+        if len(several) > 1 and 2 * len(several) > len(steps):
+            size = max(len(event.waiting) for event in several)
+            found.append(Group(optimiser, size, several[0].waiting[0].where, several))
     return found
 
 

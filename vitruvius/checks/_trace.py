@@ -1,5 +1,6 @@
 """The trace of a training: its events in order, its parameters, and one example batch for each network."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -27,9 +28,8 @@ class Parameter:
     declared: bool = True  # it is an nn.Parameter, not a plain tensor that requires a gradient
     network: int = 0  # the network that ran and holds it
     initialised: str = ""  # the line of the user's code that set its first values, empty if torch did
-    attribute: str = (
-        ""  # the attribute that holds it in a list or dictionary, where parameters() sees nothing
-    )
+    attribute: str = ""
+    """The attribute that holds it in a list or dictionary, where parameters() sees nothing."""
 
 
 @dataclass(slots=True)
@@ -108,6 +108,14 @@ class Trace:
         if lost:
             raise UnknownFact(lost[0])
         return [event for event in self.events if isinstance(event, kinds)]
+
+    @staticmethod
+    def grouped(events: Iterable[E], fact: str) -> dict[Any, list[E]]:
+        """Some events by one of their facts, `where` or `optimiser`, in the order in which it comes first."""
+        found: dict[Any, list[E]] = {}
+        for event in events:
+            found.setdefault(getattr(event, fact), []).append(event)
+        return found
 
     def unbroken(self) -> "Trace":
         """The same with the events of the first steps only, which were all watched."""

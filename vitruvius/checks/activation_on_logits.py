@@ -1,6 +1,15 @@
 """A ReLU, sigmoid or tanh squeezes the scores before a loss that expects them raw."""
 
-from vitruvius.checks import Criterion, CriterionDetails, Finding, Findings, Trace, lines, named, training
+from vitruvius.checks import (
+    Criterion,
+    CriterionDetails,
+    Finding,
+    Findings,
+    Trace,
+    exact_note,
+    named,
+    training,
+)
 from vitruvius.checks._layers import built_at
 
 SICK = training(
@@ -32,10 +41,9 @@ def activation_on_logits(trace: Trace) -> Findings:
     """The operation that made the scores of a criterion, in every batch that was looked at."""
     looked = [event for event in trace.of(Criterion) if event.name in RAW and event.grad and event.details]
     yield from _unreachable(trace)
-    for line in lines(looked):
-        here = [(event, event.details) for event in looked if event.where == line]
-        operations = {facts.made_by for _, facts in here if facts}
-        event, facts = here[0]
+    for line, here in trace.grouped(looked, "where").items():
+        operations = {event.details.made_by for event in here if event.details}
+        event, facts = here[0], here[0].details
         operation = facts.made_by if facts else ""
         if facts is None or len(operations) != 1 or operation not in RANGES:
             continue
@@ -63,15 +71,13 @@ def _place(trace: Trace, line: str, operation: str, facts: CriterionDetails) -> 
     """Where the activation stands that `double_softmax` speaks of: in another line or module, a note."""
     module = named(trace, facts.module)
     if module or facts.made_at not in ("", line):
-        yield Finding(
+        yield exact_note(
             where=_place_of(trace, line, facts),
             also=(line,),
             module=module,
             evidence=f"the {operation} that the criterion at line {line.rpartition(':')[2]} is given is here",
             why="the criterion applies it itself",
             fix=f"remove this {operation}, and apply it where probabilities are wanted",
-            severity="info",
-            confidence="exact",
         )
 
 
@@ -84,8 +90,8 @@ def _place_of(trace: Trace, line: str, facts: CriterionDetails) -> str:
 def _unreachable(trace: Trace) -> Findings:
     """Targets of a regression that the activation behind the predictions cannot reach."""
     looked = [event for event in trace.of(Criterion) if event.grad and event.details]
-    for line in lines(looked):
-        known = [event.details for event in looked if event.where == line and event.details]
+    for line, here in trace.grouped(looked, "where").items():
+        known = [event.details for event in here if event.details]
         share = sum(facts.outside for facts in known) / len(known)
         if len(known) < 2 or min(facts.outside for facts in known) <= 0 or share < UNREACHED:
             continue

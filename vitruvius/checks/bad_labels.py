@@ -9,7 +9,6 @@ from vitruvius.checks import (
     Targets,
     Trace,
     exact_error,
-    lines,
     training,
 )
 from vitruvius.checks._causal import leak, looks_back
@@ -76,8 +75,7 @@ def _never_first(trace: Trace) -> Findings:
     """Labels of rows that begin at 1: the first output has no example."""
     looked = [event for event in trace.of(Criterion) if event.name in ("cross_entropy", "nll_loss")]
     looked = [event for event in looked if event.grad and event.labels and event.target == (event.rows,)]
-    for line in lines(looked):
-        here = [event for event in looked if event.where == line]
+    for line, here in trace.grouped(looked, "where").items():
         known = [event.labels for event in here if event.labels]
         classes, count = here[0].classes, sum(number for _, _, number in known)
         lowest, highest = min(low for low, _, _ in known), max(high for _, high, _ in known)
@@ -98,8 +96,8 @@ def _never_first(trace: Trace) -> Findings:
 def _no_distributions(trace: Trace) -> Findings:
     """Floating targets of cross_entropy whose rows do not sum to 1: several labels at once."""
     looked = [event for event in trace.of(Criterion) if event.grad and event.details]
-    for line in lines(looked):
-        found = [event.details for event in looked if event.where == line and event.details]
+    for line, here in trace.grouped(looked, "where").items():
+        found = [event.details for event in here if event.details]
         if all(facts.target_rows is not None and facts.target_rows > 0.5 for facts in found):
             yield Finding(
                 where=line,

@@ -47,11 +47,9 @@ def batchnorm_one_row(trace: Trace) -> Findings:
             also=lines(forwards),
             module=named(trace, forwards[0].batch_norm),
             evidence=f"all {len(forwards)} training batches have one row; {forwards[0].batch_norm} "
-            "normalises each by "
-            "itself" + (", and eval mode uses the running statistics" if uses else ""),
-            why="the mean and deviation of one image are those of no data set: in eval mode the network "
-            "is another "
-            "one",
+            "normalises each by itself" + (", and eval mode uses the running statistics" if uses else ""),
+            why="the mean and deviation of one image are those of no data set: in eval mode the network is "
+            "another one",
             fix="larger batches, or GroupNorm or InstanceNorm, which need none",
             severity="warning" if uses else "info",
             confidence="exact",

@@ -23,10 +23,9 @@ def clip_before_unscale(trace: Trace) -> Findings:
         yield exact_error(
             where=first.where,
             also=lines(early),
-            evidence=f"in {len(early)} of {total} calls of {first.name} the gradients were still "
-            "multiplied by "
-            f"{first.scaled:g} ({norm}limit {first.limit:g}): the limit is {first.limit / first.scaled:.1e} "
-            "for the true gradients",
+            evidence=f"in {len(early)} of {total} calls of {first.name} the gradients were still multiplied "
+            f"by {first.scaled:g} ({norm}limit {first.limit:g}): the limit is "
+            f"{first.limit / first.scaled:.1e} for the true gradients",
             why="scaler.step() divides by the scale after clipping, so nearly nothing of each gradient is "
             "left",
             fix=f"scaler.unscale_(optimizer) before {first.name}()",

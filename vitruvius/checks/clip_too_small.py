@@ -19,8 +19,7 @@ TIMES, SHORTEST, REACH, LEAST, FEWEST, NOTHING = 50.0, 1e-4, 0.02, 0.25, 20, 1e-
 def clip_too_small(trace: Trace) -> Findings:
     """Nearly every gradient is cut to a small part, weights hardly move and the loss does not fall."""
     first, last = losses(trace)
-    for line in dict.fromkeys(event.where for event in trace.of(Clip)):
-        clips = [event for event in trace.of(Clip) if event.where == line]
+    for line, clips in trace.grouped(trace.of(Clip), "where").items():
         cuts = [
             event.norm / event.limit for event in clips if event.norm and event.limit and not event.useless
         ]
@@ -39,8 +38,7 @@ def clip_too_small(trace: Trace) -> Findings:
                 also=lines(steps),
                 evidence=f"gradients of norm {median(cuts) * clips[0].limit:.3g} were cut to "
                 f"{clips[0].limit:g}; a step changes the weights by {median(moved):.1e} of their size and "
-                "the "
-                f"loss went from {median(first):.4g} to {median(last):.4g}",
+                f"the loss went from {median(first):.4g} to {median(last):.4g}",
                 why="with SGD the length of a step is the rate times the clipped norm",
                 fix="a limit near the usual norm of the gradients, so that only the rare large ones are cut",
                 explains=("rate_too_low",),

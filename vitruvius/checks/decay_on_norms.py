@@ -1,6 +1,6 @@
 """Weight decay also shrinks norms and biases."""
 
-from vitruvius.checks import Finding, Findings, OptimiserBuilt, Trace, holding, training
+from vitruvius.checks import Findings, OptimiserBuilt, Trace, exact_note, holding, training
 
 SICK = training(
     net="nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4), nn.Linear(4, 1))",
@@ -15,13 +15,11 @@ def decay_on_norms(trace: Trace) -> Findings:
         decayed = [trace.parameters[key] for key in event.decayed]
         gains = [known.name for known in decayed if "Norm" in known.layer and known.name]
         if gains:
-            yield Finding(
+            yield exact_note(
                 where=event.where,
                 module=holding(gains),
                 evidence=f"{event.name} decays {len(gains)} parameters of norms: {', '.join(gains[:3])}",
                 why="pulling gains and biases towards zero does not regularise what a layer computes",
                 fix="two groups: matrices with weight_decay, vectors (p.dim() < 2) with weight_decay=0",
-                severity="info",
-                confidence="exact",
             )
             return

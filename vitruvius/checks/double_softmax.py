@@ -1,6 +1,6 @@
 """Softmax twice: the criterion applies it itself and gets probabilities (or sigmoids) instead of scores."""
 
-from vitruvius.checks import Criterion, Finding, Findings, Trace, lines, training
+from vitruvius.checks import Criterion, Finding, Findings, Trace, training
 from vitruvius.checks._activations import without_activation
 
 SICK = training(
@@ -15,8 +15,7 @@ def double_softmax(trace: Trace) -> Findings:
     """Cross-entropy whose rows are distributions already, in every batch that was looked at."""
     looked = [event for event in trace.of(Criterion) if event.name == "cross_entropy"]
     looked = [event for event in looked if event.probabilities is not None and event.classes > 1]
-    for line in lines(looked):
-        here = [event for event in looked if event.where == line]
+    for line, here in trace.grouped(looked, "where").items():
         plain, logarithm = all(e.probabilities for e in here), all(e.log_probabilities for e in here)
         if plain or logarithm:
             what = "softmax" if plain else "log-softmax"

@@ -7,7 +7,6 @@ from vitruvius.checks import (
     Findings,
     Trace,
     exact_error,
-    lines,
     named,
     training,
 )
@@ -34,8 +33,8 @@ def dropout_at_output(trace: Trace) -> Findings:
         )
         return
     looked = [event for event in trace.of(Criterion) if event.grad and event.details]
-    for line in lines(looked):
-        known = [event.details for event in looked if event.where == line and event.details]
+    for line, here in trace.grouped(looked, "where").items():
+        known = [event.details for event in here if event.details]
         if any(facts.made_by != "dropout" for facts in known):
             continue
         module = named(trace, known[0].module)
@@ -46,8 +45,7 @@ def dropout_at_output(trace: Trace) -> Findings:
             evidence=f"the predictions that the loss is given come out of dropout, in all {len(known)} "
             "batches looked at",
             why="single predictions are set to zero and the others enlarged: the loss is noise that no "
-            "weight can "
-            "lower",
+            "weight can lower",
             fix="dropout before the last linear layer, none after it",
             confidence="exact",
             explains=("rate_too_low",),

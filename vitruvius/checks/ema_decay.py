@@ -1,6 +1,6 @@
 """The decay of a moving average of weights is swapped, or so slow that it is still the beginning."""
 
-from vitruvius.checks import Finding, Findings, Forward, OptimiserEvent, Trace, Twin
+from vitruvius.checks import Finding, Findings, Forward, Trace, Twin
 
 SICK = """
 import copy, torch
@@ -23,7 +23,7 @@ LARGE, PLAIN, LEFT, FEWEST = 0.5, 1 - 1e-5, 0.5, 8
 
 def ema_decay(trace: Trace) -> Findings:
     """A copy that goes most of the way to the weights in every step, or that keeps most of the beginning."""
-    optimised = {key for event in trace.of(OptimiserEvent) for key in event.parameters}
+    optimised = trace.optimised()
     for twin in trace.of(Twin):
         if twin.fraction is None or twin.follows < FEWEST or set(twin.parameters) & optimised:
             continue
@@ -48,7 +48,6 @@ def ema_decay(trace: Trace) -> Findings:
             evidence=said,
             why=why,
             fix="average = decay * average + (1 - decay) * weights with a decay of about 1 - 10 / steps, "
-            "smaller "
-            "in the first steps",
+            "smaller in the first steps",
         )
         return

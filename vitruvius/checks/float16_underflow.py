@@ -63,8 +63,7 @@ def float16_underflow(trace: Trace) -> Findings:
         yield Finding(
             where=looked[0].where,
             evidence=f"float16 is used and the loss is not scaled; {min(shares):.0%} or more of the "
-            "gradients of half "
-            f"of the weight matrices are exactly zero in {len(shares)} backward passes"
+            f"gradients of half of the weight matrices are exactly zero in {len(shares)} backward passes"
             + (" (the predictions are float16)" if half else ""),
             why="float16 knows no number below 6e-8: what is smaller is rounded to zero on its way back",
             fix="torch.amp.GradScaler: scaler.scale(loss).backward(), or bfloat16, which needs none",

@@ -4,14 +4,12 @@ from math import prod
 
 import torch
 
-from vitruvius.checks import Criterion, CriterionDetails, Finding, Findings, Trace, training
+from vitruvius.checks import Criterion, CriterionDetails, Findings, Trace, exact_note, training
 from vitruvius.checks._cost import LARGEST, milliseconds
 from vitruvius.checks._definitions import inputs_line
 
 SICK = training(
-    "x = torch.randn(8, 3)",
-    "y = x.double().sum(1, keepdim=True)  # here",
-    "F.mse_loss(net(x), y).backward()",
+    "x = torch.randn(8, 3)", "y = x.double().sum(1, keepdim=True)  # here", "F.mse_loss(net(x), y).backward()"
 )
 HEALTHY = SICK.replace("x.double()", "x")
 ROWS = 64  # of the product that is timed
@@ -27,15 +25,13 @@ def float64_by_accident(trace: Trace) -> Findings:
             continue
         said = _said(event.details, weights)
         if said:
-            yield Finding(
+            yield exact_note(
                 where=_made(event, weights) or event.where,
                 also=(event.where,),
                 evidence=said + _timed(trace),
                 why="numpy's numbers are float64, and one such operand makes everything after it float64: "
                 "twice the memory, and slower",
                 fix="convert the data once: torch.from_numpy(a).float()",
-                severity="info",
-                confidence="exact",
             )
             return
 

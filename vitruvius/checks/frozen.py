@@ -1,6 +1,6 @@
 """Parameters are frozen (requires_grad=False) in a network that trains."""
 
-from vitruvius.checks import Finding, Findings, Trace, holding, training
+from vitruvius.checks import Findings, Trace, exact_note, holding, training
 from vitruvius.checks._places import frozen_line
 
 SICK = training(
@@ -16,7 +16,7 @@ def frozen(trace: Trace) -> Findings:
     still = [known for known in trace.parameters.values() if known.name and not known.trainable and known.ran]
     forwards = trace.forwards()
     if still and forwards and trace.steps:
-        yield Finding(
+        yield exact_note(
             where=frozen_line(forwards[0].where) or forwards[0].where,
             also=(forwards[0].where,),
             module=holding([known.name for known in still]),
@@ -25,6 +25,4 @@ def frozen(trace: Trace) -> Findings:
             why="frozen parameters keep their values; right for a pretrained part, wrong for one that should "
             "learn",
             fix="requires_grad_(True) for what should learn; nothing otherwise",
-            severity="info",
-            confidence="exact",
         )

@@ -18,8 +18,7 @@ HEALTHY = SICK.replace("net.train()", "net[1].eval()")
 def frozen_batchnorm_moves(trace: Trace) -> Findings:
     """BatchNorm in training mode whose weights no optimiser moves any more, while others learn."""
     passes = [event for event in trace.forwards() if event.frozen_norm and event.frozen_keys]
-    for norm in dict.fromkeys(event.frozen_keys for event in passes):
-        here = [event for event in passes if event.frozen_keys == norm]
+    for norm, here in trace.grouped(passes, "frozen_keys").items():
         first = next((place for place, event in enumerate(trace.events) if event is here[0]), 0)
         later = trace.events[first:]
         steps = sum(isinstance(event, Step) for event in later)

@@ -33,8 +33,7 @@ def hidden_state_kept(trace: Trace) -> Findings:
             evidence=f"{held} is an output of an earlier pass, which a backward pass has used already, and "
             "the loss goes back through it again",
             why="backward() then runs into the graphs of all earlier batches, which are freed or whose "
-            "weights "
-            "have changed: an error, or ever longer steps",
+            "weights have changed: an error, or ever longer steps",
             fix="state = state.detach() before the next batch (for an LSTM both tensors)",
             explains=("backward_without_step", "inplace_saved_tensor", "accumulation_scale"),
         )

@@ -46,6 +46,5 @@ def inplace_saved_tensor(trace: Trace) -> Findings:
             why="the derivative of an earlier operation is computed from its result, which "
             + (f"{event.operation} on this line has overwritten" if event.operation else "was overwritten"),
             fix="write a new tensor: h = h + 1 instead of h += 1, relu(h) instead of relu_(h), clone() "
-            "before "
-            "h[i] = ...",
+            "before h[i] = ...",
         )

@@ -1,6 +1,6 @@
 """Class weights that favour the frequent classes: they grow with the counts instead of falling."""
 
-from vitruvius.checks import Criterion, Finding, Findings, Trace, lines, training
+from vitruvius.checks import Criterion, Finding, Findings, Trace, training
 from vitruvius.checks._places import criterion_line
 
 SICK = training(
@@ -19,9 +19,9 @@ def inverted_class_weights(trace: Trace) -> Findings:
     looked = [
         event for event in trace.of(Criterion) if event.grad and event.details and event.details.weights
     ]
-    for line in lines(looked):
-        known = [event.details for event in looked if event.where == line and event.details]
-        names = {event.name for event in looked if event.where == line}
+    for line, here in trace.grouped(looked, "where").items():
+        known = [event.details for event in here if event.details]
+        names = {event.name for event in here}
         weights, lengths = known[-1].weights, {len(facts.counts) for facts in known}
         if len(lengths) != 1:
             continue
@@ -35,8 +35,7 @@ def inverted_class_weights(trace: Trace) -> Findings:
                 where=criterion_line(line, "pos_weight" if binary else "weight"),
                 also=(line,),
                 evidence=f"class {most} has {counts[most]} labels and weight {weights[most]:.3g}, class "
-                f"{least} has "
-                f"{counts[least]} and {weights[least]:.3g} (batches looked at)",
+                f"{least} has {counts[least]} and {weights[least]:.3g} (batches looked at)",
                 why="weights shall make up for rare classes: these make the rare ones rarer still",
                 fix="weight = counts.sum() / (classes * counts); pos_weight = negatives / positives",
                 explains=("rate_too_low",),

@@ -1,6 +1,6 @@
 """A mask of attention hides what it should show: True means hidden in one function and visible in another."""
 
-from vitruvius.checks import Finding, Findings, Mask, Trace, lines, named, training
+from vitruvius.checks import Finding, Findings, Mask, Trace, named, training
 
 LESSON = "masking"
 SICK = training(
@@ -23,8 +23,7 @@ MEANING = {
 def inverted_mask(trace: Trace) -> Findings:
     """Masks that show the future only, or padding only, or add zeros and ones to the scores."""
     events = trace.of(Mask)
-    for line in lines(events):
-        here = [event for event in events if event.where == line]
+    for line, here in trace.grouped(events, "where").items():
         event = here[0]
         # A network that reads backwards may want it: proven only if it predicts what comes next.
         proven = not event.anti_causal or event.emptied or any(example.shifted for example in trace.examples)

@@ -1,6 +1,6 @@
 """kl_div gets probabilities, or raw scores, where it expects logarithms of probabilities."""
 
-from vitruvius.checks import Criterion, Finding, Findings, Trace, lines, training
+from vitruvius.checks import Criterion, Finding, Findings, Trace, training
 
 SICK = training(
     "x = torch.randn(8, 3)",
@@ -13,14 +13,14 @@ HEALTHY = SICK.replace("net(x).softmax(1)", "net(x).log_softmax(1)")
 def kl_of_probabilities(trace: Trace) -> Findings:
     """The first argument of kl_div, in every batch that was looked at."""
     looked = [event for event in trace.of(Criterion) if event.name == "kl_div" and event.details]
-    for line in lines(looked):
-        here = [(event, event.details) for event in looked if event.where == line]
-        plain = all(facts and facts.distribution_axes for _, facts in here)
-        scores = all(facts and not facts.logarithm_axes and facts.positive for _, facts in here)
-        swapped = any(facts and facts.target_negative and not facts.log_target for _, facts in here)
+    for line, here in trace.grouped(looked, "where").items():
+        known = [event.details for event in here if event.details]
+        plain = all(facts.distribution_axes for facts in known)
+        scores = all(not facts.logarithm_axes and facts.positive for facts in known)
+        swapped = any(facts.target_negative and not facts.log_target for facts in known)
         if swapped or not (plain or scores):
             continue
-        negative = [event.value for event, _ in here if event.value is not None and event.value < 0]
+        negative = [event.value for event in here if event.value is not None and event.value < 0]
         said = "is a distribution" if plain else "has positive entries and its exponentials do not sum to 1"
         yield Finding(
             where=line,

@@ -1,6 +1,6 @@
 """The arguments of kl_div are swapped: the targets are logarithms, or only they have a gradient."""
 
-from vitruvius.checks import Criterion, CriterionDetails, Finding, Findings, Trace, lines, training
+from vitruvius.checks import Criterion, CriterionDetails, Finding, Findings, Trace, training
 
 SICK = training(
     "x = torch.randn(8, 3)",
@@ -13,8 +13,8 @@ HEALTHY = SICK.replace("x.log_softmax(1), net(x).softmax(1)", "net(x).log_softma
 def kl_swapped(trace: Trace) -> Findings:
     """Targets below zero without log_target=True, or a gradient for the targets only."""
     looked = [event for event in trace.of(Criterion) if event.name == "kl_div" and event.grad]
-    for line in lines(looked):
-        known = [event.details for event in looked if event.where == line and event.details]
+    for line, here in trace.grouped(looked, "where").items():
+        known = [event.details for event in here if event.details]
         logarithms = known and all(d.target_negative and not d.log_target for d in known)
         if logarithms:
             yield _finding(
@@ -30,12 +30,10 @@ def _finding(where: str, evidence: str, known: list[CriterionDetails], proven: b
         where=where,
         evidence=f"{evidence} (in all {len(known)} batches looked at)"
         + ("; the first is a distribution without the logarithm" if plain else ""),
-        why="kl_div(input, target) is the divergence of input from target: logarithms of what learns "
-        "come first, "
-        "probabilities of what it shall match second",
-        fix="F.kl_div(student.log_softmax(1), teacher.softmax(1), reduction='batchmean'); with "
-        "logarithms of the "
-        "target too, log_target=True",
+        why="kl_div(input, target) is the divergence of input from target: logarithms of what learns come "
+        "first, probabilities of what it shall match second",
+        fix="F.kl_div(student.log_softmax(1), teacher.softmax(1), reduction='batchmean'); with logarithms of "
+        "the target too, log_target=True",
         severity="error" if proven else "warning",
         confidence="exact" if proven else "heuristic",
         explains=("non_finite", "nan_source", "rate_too_low", "rate_too_high", "kl_of_probabilities"),

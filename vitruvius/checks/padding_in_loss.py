@@ -1,6 +1,6 @@
 """Padding counts in the loss: the network learns to predict it."""
 
-from vitruvius.checks import Finding, Findings, Targets, Trace, lines, training
+from vitruvius.checks import Finding, Findings, Targets, Trace, training
 
 SICK = training(
     "text = torch.randint(1, 9, (8, 7)) * (torch.arange(7) < torch.randint(2, 8, (8, 1)))",
@@ -14,8 +14,7 @@ HEALTHY = SICK.replace("text[:, 1:])", "text[:, 1:], ignore_index=0)")
 def padding_in_loss(trace: Trace) -> Findings:
     """Targets whose rows end in runs of one number, of different lengths, that occurs nowhere else."""
     events = trace.of(Targets)
-    for line in lines(events):
-        here = [event for event in events if event.where == line]
+    for line, here in trace.grouped(events, "where").items():
         padded = [event for event in here if event.padding is not None]
         values = {event.padding for event in padded}
         if len(padded) < 2 or 2 * len(padded) < len(here) or len(values) != 1:

@@ -16,9 +16,7 @@ from vitruvius.checks._positions import Lookup, attends, lookups, order_kept
 
 LESSON = "positions"
 SICK = training(
-    "x = torch.randn(4, 6, 8)",
-    "F.mse_loss(net(x), x.cumsum(1)).backward()",
-    net="Places()",
+    "x = torch.randn(4, 6, 8)", "F.mse_loss(net(x), x.cumsum(1)).backward()", net="Places()"
 ).replace(
     "net = ",
     """class Places(nn.Module):

@@ -35,8 +35,7 @@ def same_random_workers(trace: Trace) -> Findings:
                 evidence=f"{event.workers} workers: "
                 + (held if event.generator else "worker_init_fn gives all one seed"),
                 why="rows of different workers get the same noise, crops and flips, and, if workers start "
-                "anew, "
-                "those of every epoch too",
+                "anew, those of every epoch too",
                 fix="draw from torch's own generator, which torch seeds for each worker, or seed with "
                 "torch.initial_seed() in worker_init_fn",
             )

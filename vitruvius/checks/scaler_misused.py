@@ -31,8 +31,7 @@ def scaler_misused(trace: Trace) -> Findings:
             evidence=f"{len(scaled)} of {len(steps)} steps applied gradients that are still multiplied by "
             f"{scaled[0].scaled:g}",
             why="optimizer.step() does not know the scale of the loss: the step is that much too long, or, "
-            "for "
-            "Adam, non-finite gradients are not skipped",
+            "for Adam, non-finite gradients are not skipped",
             fix="scaler.step(optimizer) and scaler.update() instead of optimizer.step()",
             explains=("rate_too_high", "exploding", "non_finite"),
         )
@@ -43,8 +42,7 @@ def scaler_misused(trace: Trace) -> Findings:
             where=bare[0].where,
             also=lines(bare),
             evidence=f"in {len(bare)} of {len(steps)} steps scaler.step() divided gradients by its scale "
-            "although "
-            f"{bare[0].never_scaled} of their backward passes began at a loss without it",
+            f"although {bare[0].never_scaled} of their backward passes began at a loss without it",
             why="the gradients become tens of thousands of times too small",
             fix="scaler.scale(loss).backward() for every loss",
             explains=("rate_too_low",),

@@ -1,14 +1,6 @@
 """The length of a learning-rate schedule does not fit the steps that it makes."""
 
-from vitruvius.checks import (
-    Finding,
-    Findings,
-    LoaderUsed,
-    SchedulerStep,
-    Step,
-    Trace,
-    training,
-)
+from vitruvius.checks import Finding, Findings, LoaderUsed, SchedulerStep, Step, Trace, training
 
 CYCLE = "scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, total_steps=40)"
 HEALTHY = training(steps=40).replace("for step", f"{CYCLE}\nfor step") + "    scheduler.step()  # here\n"

@@ -10,15 +10,12 @@ SMALL, SHARE = 5e-3, 0.5
 
 def scheduler_vanishes(trace: Trace) -> Findings:
     """More than half of an optimiser's steps use less than 1/200 of its largest rate."""
-    schedules = trace.of(SchedulerStep)
-    for optimiser in dict.fromkeys(event.optimiser for event in schedules):
-        steps = [event for event in trace.of(Step) if event.optimiser == optimiser]
-        rates = [event.lr for event in steps]
+    for optimiser, moves in trace.grouped(trace.of(SchedulerStep), "optimiser").items():
+        rates = [event.lr for event in trace.of(Step) if event.optimiser == optimiser]
         if len(rates) < 10 or max(rates) == 0:
             continue
         idle = sum(rate < SMALL * max(rates) for rate in rates[rates.index(max(rates)) :])
         if idle > SHARE * len(rates):
-            moves = [event for event in schedules if event.optimiser == optimiser]
             yield Finding(
                 where=moves[0].where,
                 also=lines(trace.of(OptimiserBuilt)),

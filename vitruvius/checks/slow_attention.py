@@ -2,7 +2,7 @@
 
 from math import prod
 
-from vitruvius.checks import Attention, Finding, Findings, Trace, named, training
+from vitruvius.checks import Attention, Finding, Findings, Trace, exact_note, named, training
 from vitruvius.checks._cost import LARGEST, milliseconds
 
 LESSON = "attention_cost"
@@ -42,14 +42,12 @@ def slow_attention(trace: Trace) -> Findings:
 
 
 def _finding(where: str, evidence: str, fix: str, module: str | None = None) -> Finding:
-    return Finding(
+    return exact_note(
         where=where,
         module=module,
         evidence=evidence,
         why="the whole matrix of weights is then computed and stored: more time and memory",
         fix=fix,
-        severity="info",
-        confidence="exact",
     )
 
 

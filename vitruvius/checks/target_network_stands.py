@@ -2,7 +2,7 @@
 
 import re
 
-from vitruvius.checks import Finding, Findings, Forward, OptimiserEvent, Trace, Twin
+from vitruvius.checks import Finding, Findings, Forward, Trace, Twin, lines
 
 HEALTHY = """
 import copy, torch
@@ -29,7 +29,7 @@ AVERAGE = re.compile(r"ema|avg|average|shadow|swa|teacher|target", re.IGNORECASE
 
 def target_network_stands(trace: Trace) -> Findings:
     """A copy that runs in every step, is as it was at the beginning, and that no optimiser holds."""
-    optimised = {key for event in trace.of(OptimiserEvent) for key in event.parameters}
+    optimised = trace.optimised()
     for twin in trace.of(Twin):
         if not twin.stands or trace.steps < FEWEST or set(twin.parameters) & optimised:
             continue
@@ -40,7 +40,7 @@ def target_network_stands(trace: Trace) -> Findings:
             continue
         yield Finding(
             where=twin.where or runs[0].where,
-            also=tuple(dict.fromkeys(event.where for event in runs)),
+            also=lines(runs),
             evidence=f"{twin.name} has the weights that the trained network had at the beginning, after "
             f"{trace.steps} steps" + ("; this line should update it" if updated else ""),
             why="targets that never follow teach the network what it was before it had learnt anything",

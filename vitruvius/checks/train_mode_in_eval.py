@@ -25,8 +25,7 @@ def train_mode_in_eval(trace: Trace) -> Findings:
     noisy = [event for event in noisy if event.step and (event.training or event.batch_norm)]
     unused = _unused(trace)
     noisy += unused
-    for line in lines(noisy):
-        here = [event for event in noisy if event.where == line]
+    for line, here in trace.grouped(noisy, "where").items():
         recomputes = any(event.updates_statistics for event in here)
         if recomputes or _is_unused(line) or _feeds_training(trace, here):
             continue

@@ -82,14 +82,9 @@ def _rows(trace: Trace) -> Findings:
     if not trained or any(event.size > event.rows for event in trained):
         return  # of larger batches only some rows are known
     networks = {event.network for event in trained}
-    held = [
-        event
-        for event in trace.of(Forward)
-        if not event.grad and event.network in networks and event.rows > 3
-    ]
-    held = [event for event in held if event.single_input and speaks_of_test(event)]
-    for line in dict.fromkeys(event.where for event in held):
-        passes = [event for event in held if event.where == line]
+    held = [event for event in trace.of(Forward) if not event.grad and event.network in networks]
+    held = [event for event in held if event.rows > 3 and event.single_input and speaks_of_test(event)]
+    for line, passes in trace.grouped(held, "where").items():
         times = sorted({event.step for event in passes})
         once = len(times) == 1 and times[0] >= trace.steps
         if (len(times) < 2 and not once) or len(times) > max(1, trace.watched // 2):  # in every step

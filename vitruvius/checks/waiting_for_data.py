@@ -1,6 +1,6 @@
 """Training waits for its data longer than it computes."""
 
-from vitruvius.checks import Finding, Findings, LoaderUsed, Trace
+from vitruvius.checks import Findings, LoaderUsed, Trace, exact_note
 
 SICK = """
 import time, torch
@@ -23,11 +23,9 @@ def waiting_for_data(trace: Trace) -> Findings:
     """Most batches take longer than the work on them; counted, so that load changes little."""
     for event in trace.of(LoaderUsed):
         if event.trained and event.batches >= FEWEST and event.late > SHARE * event.batches:
-            yield Finding(
+            yield exact_note(
                 where=event.built or event.where,
                 also=(event.where,),
-                severity="info",
-                confidence="exact",
                 evidence=f"{event.late} of {event.batches} batches took longer than the work on the one "
                 f"before, with {event.workers} workers: {1000 * event.waited:.1f} ms for a batch, then "
                 f"{1000 * event.computed:.1f} ms until the next is asked for (medians)",

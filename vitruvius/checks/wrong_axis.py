@@ -8,7 +8,6 @@ from vitruvius.checks import (
     SoftmaxTaken,
     Trace,
     exact_error,
-    lines,
     named,
     training,
 )
@@ -38,11 +37,8 @@ def _over_rows(trace: Trace) -> Findings:
     """A softmax over the batch inside a network whose rows influence each other."""
     taken = [event for event in trace.of(SoftmaxTaken) if event.axis == 0 and len(event.shape) > 1]
     taken = [event for event in taken if event.module and event.shape[0] > 1]
-    rows = (
-        {specimen.example.rows: type(specimen.model).__name__ for specimen, _ in mixed(trace)}
-        if taken
-        else {}
-    )
+    mixing = [specimen for specimen, _ in mixed(trace)] if taken else []
+    rows = {specimen.example.rows: type(specimen.model).__name__ for specimen in mixing}
     for event in taken:
         if event.shape[0] in rows:
             yield exact_error(
@@ -60,8 +56,7 @@ def _over_rows(trace: Trace) -> Findings:
 def _of_one(trace: Trace) -> Findings:
     """A softmax over an axis of length one: all weights are 1."""
     taken = [event for event in trace.of(SoftmaxTaken) if event.own and len(event.shape) > 1]
-    for line in lines(taken):
-        here = [event for event in taken if event.where == line]
+    for line, here in trace.grouped(taken, "where").items():
         if len(here) > 2 and all(event.shape[event.axis] == 1 < max(event.shape[1:]) for event in here):
             first = here[0]
             yield Finding(
@@ -84,9 +79,8 @@ def _attention(trace: Trace) -> Findings:
             where=where or event.where,
             module=named(trace, module),
             also=(event.where,),
-            evidence=f"the softmax of the attention scores runs over the {what} (dim={-1 - axis}), the "
-            "sum that "
-            "follows over the keys",
+            evidence=f"the softmax of the attention scores runs over the {what} (dim={-1 - axis}), the sum "
+            "that follows over the keys",
             why="the weights of a query then do not sum to 1: how much it gets depends on the other queries",
             fix="softmax(dim=-1): over the keys",
             severity="error" if over_queries else "warning",
@@ -109,8 +103,7 @@ def _criterion(trace: Trace) -> Findings:
             explains=("rate_too_low",),
         )
         return
-    for line in lines(looked):
-        here = [event for event in looked if event.where == line]
+    for line, here in trace.grouped(looked, "where").items():
         axes = [_axis(event) for event in here]
         if axes[0] is None or set(axes) != {axes[0]} or len({event.scores for event in here}) > 3:
             continue
@@ -118,8 +111,7 @@ def _criterion(trace: Trace) -> Findings:
         yield exact_error(
             where=line,
             evidence=f"the predictions {list(event.scores)} sum to 1 along axis {axes[0]}, in all "
-            f"{len(here)} "
-            f"batches looked at, not along that of the classes",
+            f"{len(here)} batches looked at, not along that of the classes",
             why="a softmax over the rows lets the samples of a batch compete, and says nothing about the "
             "classes",
             fix="softmax or log_softmax over the classes: dim=1 (dim=-1 for kl_div)",
@@ -146,8 +138,7 @@ def _prediction(trace: Trace) -> Findings:
     # Where a loss had another number of rows than of classes, it is known which axis is which.
     told = {event.scores[1:] for event in losses if len(event.scores) == 2 and len(set(event.scores)) == 2}
     found = [event for event in trace.of(Prediction) if event.scores[1:] in classifying]
-    for line in lines(found):
-        here = [event for event in found if event.where == line]
+    for line, here in trace.grouped(found, "where").items():
         event = here[0]
         # Pairs are compared in both directions, and equal sizes may have changed places.
         alike = event.axis is not None and event.scores[event.axis] == event.scores[1]
@@ -158,8 +149,7 @@ def _prediction(trace: Trace) -> Findings:
         yield Finding(
             where=line,
             evidence=f"the largest of the scores {list(event.scores)} is looked for over {over}; the loss "
-            "has "
-            "its classes on axis 1",
+            "has its classes on axis 1",
             why="the index found is no class, and a comparison with the labels broadcasts without an error",
             fix="argmax(dim=1)",
         )

@@ -13,8 +13,7 @@ SICK = HEALTHY.replace("    optimizer.zero_grad()\n", "")
 
 def zero_grad(trace: Trace) -> Findings:
     """A step whose gradients contain one that an earlier step has used already."""
-    for optimiser in {event.optimiser for event in trace.of(Step)}:
-        steps = [event for event in trace.of(Step) if event.optimiser == optimiser]
+    for steps in trace.grouped(trace.of(Step), "optimiser").values():
         stale = [event for event in steps if event.stale]
         if stale:
             first = stale[0]

@@ -43,8 +43,7 @@ def zeroed_before_step(trace: Trace) -> Findings:
 
 def _only_the_last(trace: Trace, steps: list[Step]) -> Findings:
     """Of several micro-batches for a step all but the last are zeroed: zero_grad() in every one."""
-    for optimiser in dict.fromkeys(event.optimiser for event in steps):
-        own = [event for event in steps if event.optimiser == optimiser and event.waiting]
+    for optimiser, own in trace.grouped((event for event in steps if event.waiting), "optimiser").items():
         line_of = {event.waiting[0].where for event in own}
         drops = [event for event in trace.of(GradientsDropped) if event.optimiser == optimiser]
         lost = [event for event in drops if set(event.lines) == line_of and len(event.lines) == 1]
