@@ -17,7 +17,7 @@ CALLER = 2  # frames between a replacement and who called the original
 def replacements() -> list[tuple[Any, str, Any]]:
     """What is replaced while a block is watched."""
     loader, iterator, fetcher = replaced()
-    found = [(loader, "__init__", _init), (loader, "__iter__", _iter)]
+    found: list[tuple[Any, str, Any]] = [(loader, "__init__", _init), (loader, "__iter__", _iter)]
     found += [(iterator, "__next__", _next), (fetcher, "fetch", _fetch)]
     return [*found, *[(torch.Tensor, name, _read) for name in ("item", "tolist", "__float__")]]
 
