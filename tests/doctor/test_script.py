@@ -27,6 +27,21 @@ def test_a_module_runs_as_under_python_m(
     assert capfd.readouterr().out == "__main__ 7 ['--epochs', '3']\n"
 
 
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [
+        ("RuntimeError('\\nundefined value\\nmore')", "RuntimeError: undefined value"),
+        ("KeyError()", "KeyError"),
+    ],
+)
+def test_a_crash_says_the_first_line_of_its_error(raised: str, said: str, tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(f"raise {raised}\n")
+    crash = run_script(str(script), []).crash
+    assert crash is not None
+    assert (crash.error, crash.where) == (said, f"{script}:1")
+
+
 def test_pipes_devices_and_huge_files_are_no_scripts(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.py")
     (tmp_path / "huge.py").touch()

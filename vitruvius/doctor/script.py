@@ -119,7 +119,8 @@ def _ended(call: Callable[[], Any]) -> tuple[int, Crash | None]:
 
 
 def _first_line(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}".partition("\n")[0].removesuffix(": ")[:300]
+    """The name of an error and the first line that it says; those of TorchScript begin with an empty one."""
+    return f"{type(error).__name__}: {str(error).strip()}".partition("\n")[0].removesuffix(": ")[:300]
 
 
 def _last_users_line(frames: TracebackType | None) -> str:
