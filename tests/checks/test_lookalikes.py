@@ -50,6 +50,25 @@ class Net(nn.Module):
 """
 
 
+GRAPH = """
+class Conv(nn.Module):
+    def __init__(self, before, after):
+        super().__init__()
+        self.linear = nn.Linear(before, after)
+    def forward(self, x, edges):
+        h = self.linear(x)
+        return h.index_add(0, edges[1], h[edges[0]])
+x, edges = torch.randn(12, 4), torch.randint(0, 12, (2, 40))
+first, second = Conv(4, 8), Conv(8, 3)
+optimizer = torch.optim.Adam([*first.parameters(), *second.parameters()], lr=1e-2)
+for step in range(6):
+    optimizer.zero_grad()
+    z = second(first(x, edges).relu(), edges)
+    F.binary_cross_entropy_with_logits((z[edges[0]] * z[edges[1]]).sum(1), torch.ones(40)).backward()
+    optimizer.step()
+"""
+
+
 def module(parts: str, *body: str) -> str:
     return BLOCK.replace("PARTS", parts).replace("BODY", "\n        ".join(body))
 
@@ -372,6 +391,7 @@ HEALTHY = {
         "F.cross_entropy(a @ b.T / 0.2, torch.arange(16)).backward()",
     ),
     "an average with statistics of its own": FOLLOWER,
+    "nodes of a graph, layer by layer": GRAPH,
     "labels handed to the network, some ignored": loop(
         "text = torch.randint(0, 9, (8, 8))",
         "ids, targets = text[:, :-1], text[:, 1:].clone()",
@@ -393,6 +413,7 @@ BUGS = {
     *("inverted_mask", "wrong_axis", "view_for_transpose", "bad_labels", "term_without_gradient"),
     *("inverted_class_weights", "dropout_at_output", "positions_indexed", "batchnorm_one_row"),
     *("frozen_batchnorm_moves", "inplace_saved_tensor", "float16_underflow", "float64_by_accident"),
+    "mixed_rows",
 }
 
 

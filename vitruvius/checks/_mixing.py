@@ -33,11 +33,21 @@ def _has_rows(example: Example, steps: int) -> bool:
         isinstance(value, torch.Tensor) and len(value.shape) and len(value) == example.rows
         for value in others
     )
+    if any(_names_rows(value, example.rows) for value in others):
+        return False  # the edges of a graph, whose nodes are meant to influence each other
     flat = example.x is not None and example.shifted and example.target_shape == (example.x.numel(),)
     rows = example.target_shape[:1] in ((example.rows,), ()) or flat
     if example.x is not None and example.x.dim() < 2 and not example.target_shape:
         return False  # the numbers of a single sample, as a policy reads its state
     return varied and rows and alone and not (example.shifted and example.time_axis == 0)
+
+
+def _names_rows(value: object, rows: int) -> bool:
+    """Whether an input names pairs of rows: (2, E) whole numbers, none as large as the number of rows."""
+    if not isinstance(value, torch.Tensor) or value.dtype not in (torch.int32, torch.int64):
+        return False
+    pairs = value.dim() == 2 and len(value) == 2 and value.numel() > 0
+    return pairs and int(value.min()) >= 0 and int(value.max()) < rows
 
 
 def others_changed(x: torch.Tensor, row: int) -> torch.Tensor:
