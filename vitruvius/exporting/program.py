@@ -43,8 +43,10 @@ def trace(trained: ViT, settings: ExportSettings) -> torch.export.ExportedProgra
     arch = trained.arch
     image_BCHW = torch.zeros(settings.fixed_batch or EXAMPLE, arch.channels, arch.image, arch.image)
     shapes = None if settings.fixed_batch else ({0: torch.export.Dim("batch", min=1, max=ANY_BATCH)},)
+    # Without gradients short softmax goes over columns, for which ONNX Runtime would transpose all scores.
+    over_rows = settings.format == "onnx"
     try:
-        with warnings.catch_warnings(action="ignore"), torch.no_grad():  # torch remarks on its own parts
+        with warnings.catch_warnings(action="ignore"), torch.set_grad_enabled(over_rows):
             return torch.export.export(net, (image_BCHW,), dynamic_shapes=shapes)
     except Exception as error:  # torch.export raises errors of many types, some of them its own assertions
         raise inexportable(settings, arch.kernel, error) from error

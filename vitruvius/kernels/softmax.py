@@ -65,7 +65,7 @@ def _explicit(q: Tensor, k: Tensor, v: Tensor, mask: Mask, beta: float, dropout:
 def _suits_columns(q: Tensor, k: Tensor) -> bool:
     """Whether scores are computed faster with a column per query, which compilers choose for themselves."""
     short = k.shape[2] <= COLUMN_KEYS and q.shape[2] > 1
-    return short and not torch.is_grad_enabled() and not torch.compiler.is_compiling()
+    return short and not torch.is_grad_enabled() and not torch.compiler.is_dynamo_compiling()
 
 
 def _weights(q: Tensor, k: Tensor, mask: Mask, beta: float) -> Tensor:
