@@ -1,8 +1,7 @@
 """Accuracy of the reference ViT on MNIST: recipes compared on the validation set, one judged on the test set.
 
-    python -m benchmarks.accuracy --recipe NAME         one recipe, one seed, validation accuracy only
-    (appended) python -m benchmarks.accuracy --final               the chosen recipe, three seeds, test set
-    read once per seed
+    python -m benchmarks.accuracy --recipe NAME           one seed, validation accuracy only
+    python -m benchmarks.accuracy --recipe NAME --final   three seeds, the test images read once per seed
 
 Every recipe tried stays in results/accuracy.json with its validation accuracy.
 """
@@ -26,6 +25,8 @@ RECIPES: dict[str, dict[str, Any]] = {
     "smoothing 0.1": {"label_smoothing": 0.1},
     "shift 3": {"shift": 3},
     "dropout 0": {"set": ("dropout=0",)},
+    "dropout 0, averaged": {"set": ("dropout=0",), "ema": 0.999},
+    "dropout 0, shift 3, averaged": {"set": ("dropout=0",), "shift": 3, "ema": 0.999},
     "public init": {"set": ("init=public",)},
 }
 RESULT = record.RESULTS / "accuracy.json"
@@ -55,6 +56,7 @@ def trained(recipe: str, seed: int, final: bool, threads: int) -> dict[str, Any]
         "seconds": round(time.perf_counter() - started, 1),
         "images_per_second": round(epochs[-1].timing.images_per_second),
         "load": round(load, 2),
+        **record.today(),
     }
     if final:
         assert isinstance(found, Result)
@@ -77,8 +79,7 @@ def main() -> None:
     for seed in (0, 1, 2) if options.final else (options.seed,):
         row = trained(options.recipe, seed, options.final, options.threads)
         print(row, flush=True)
-        rows = files.read_json(RESULT)["rows"] if RESULT.exists() else []
-        record.write("accuracy", [*rows, row], command="python -m benchmarks.accuracy")
+        files.write_json(RESULT, [*(files.read_json(RESULT) if RESULT.exists() else []), row])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Evaluating and predicting 10,000 images, against the same networks of other libraries.
 
     pip install --no-deps vit-pytorch einops
-    python -m benchmarks.inference             about ten minutes on two idle cores, writes the results
+    python -m benchmarks.inference             40 minutes on two idle cores, writes the results
+    python -m benchmarks.inference --only mnist --only mnist-slim     eight minutes
     python -m benchmarks.inference --quick     few images of a tiny network on any machine, writes nothing
 
 Ours is what `train` does after an epoch (`evaluate`: bytes to scores, loss and accuracy) and what `predict`
@@ -21,6 +22,7 @@ from benchmarks import peers, record, turns
 from benchmarks.turns import Contestant
 from vitruvius.arch import tables
 from vitruvius.arch.arch import Arch
+from vitruvius.core import files
 from vitruvius.core.errors import UserError
 from vitruvius.nn.vit import build
 from vitruvius.objectives.classify import classify
@@ -88,6 +90,13 @@ def measure(preset: str, images: int, options: argparse.Namespace) -> list[dict[
     return rows
 
 
+def others(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of earlier runs whose presets were not measured now; each has its date and load."""
+    path, now = record.RESULTS / "inference.json", {row["preset"] for row in rows}
+    known = files.read_json(path)["rows"] if path.exists() else []
+    return [row for row in known if row["preset"] not in now]
+
+
 def failures(rows: list[dict[str, Any]]) -> list[str]:
     """What the measured ratios break of what is asked."""
     found = []
@@ -108,6 +117,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.inference", description=__doc__.partition("\n")[0])
     parser.add_argument("--blocks", type=int, default=9)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--only", action="append", choices=PRESETS, help="this preset; may be repeated")
     parser.add_argument(
         "--quick", action="store_true", help="few images, tiny network, nothing written or judged"
     )
@@ -123,8 +133,9 @@ def main() -> None:
     if missing := peers.missing():
         raise SystemExit(f"{', '.join(missing)} missing: pip install --no-deps vit-pytorch einops; '.[slow]'")
     torch.set_num_threads(options.threads)
-    rows = [row for preset in PRESETS for row in measure(preset, IMAGES, options)]
-    print(record.write("inference", rows, load=load, threads=options.threads, images=IMAGES))
+    run = {"date": record.today()["date"], "load": load}
+    rows = [row | run for preset in options.only or PRESETS for row in measure(preset, IMAGES, options)]
+    print(record.write("inference", [*others(rows), *rows], threads=options.threads, images=IMAGES))
     if broken := failures(rows):
         raise SystemExit("\n".join(broken))
 
