@@ -3,7 +3,8 @@
     python -m benchmarks.accuracy --recipe NAME           one seed, validation accuracy only
     python -m benchmarks.accuracy --recipe NAME --final   three seeds, the test images read once per seed
 
-Every recipe tried stays in results/accuracy.json with its validation accuracy.
+Every recipe tried stays in results/accuracy.json with its validation accuracy; a seed that was tested is not
+trained again.
 """
 
 import argparse
@@ -76,10 +77,14 @@ def main() -> None:
     options = parser.parse_args()
     if options.final:
         record.refuse_if_busy()  # the seconds of the chosen recipe are part of the result
+    rows = files.read_json(RESULT) if RESULT.exists() else []
+    tested = [row["seed"] for row in rows if row["recipe"] == options.recipe and "test_accuracy" in row]
     for seed in (0, 1, 2) if options.final else (options.seed,):
-        row = trained(options.recipe, seed, options.final, options.threads)
-        print(row, flush=True)
-        files.write_json(RESULT, [*(files.read_json(RESULT) if RESULT.exists() else []), row])
+        if options.final and seed in tested:
+            continue
+        rows.append(trained(options.recipe, seed, options.final, options.threads))
+        print(rows[-1], flush=True)
+        files.write_json(RESULT, rows)
 
 
 if __name__ == "__main__":
