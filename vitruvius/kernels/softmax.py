@@ -21,7 +21,8 @@ Beta: TypeAlias = float | str | None
 # Explicit over fused time, with backward, CPU, D = 64: 0.84 at 17 keys, 0.86 at 50, 1.05 at 65, 1.6 at 197.
 EXPLICIT_KEYS = 64
 # Without gradients softmax over columns takes 0.46 of the time of softmax over rows at 17 keys, in vector
-# registers that short rows do not fill; the whole attention 0.72 of its time, 0.95 at 50 keys, 1.1 at 64.
+# registers that short rows do not fill; the whole attention 0.72 of its time, 0.95 at 50 keys, 1.1 at 64
+# (one thread of an AMD EPYC, beside other work, 17 November 2026).
 COLUMN_KEYS = 32
 # Above this inverse temperature the maximum of a row is subtracted before scaling, so that no beta overflows.
 SHARP_BETA = 1e4
