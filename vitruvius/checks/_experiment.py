@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from vitruvius.checks import Example, first_tensor
+from vitruvius.nn.seeding import torch_seeded
 
 OWN = str(Path(__file__).parent)
 LIBRARIES = (
@@ -38,8 +39,7 @@ class Specimen:
 
     def output(self, x: Tensor) -> Tensor:
         """What the network returns for an input (the first tensor of several), with a fixed random seed."""
-        with torch.no_grad(), torch.random.fork_rng(devices=[]):
-            torch.manual_seed(0)
+        with torch.no_grad(), torch_seeded(0):
             value = self.example.called(self.model, x)
         found = main_output(value)
         if found is None:

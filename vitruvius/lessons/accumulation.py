@@ -22,6 +22,7 @@ from vitruvius.lessons import Answer, Attempt, Board, Proof, Step
 from vitruvius.lessons._figures import curves
 from vitruvius.lessons._proofs import agree
 from vitruvius.nn.accumulation import Accumulate, by_modules, difference, modules_mixing_rows
+from vitruvius.nn.seeding import torch_seeded
 
 SUBJECT = "training"
 TASK = (
@@ -177,8 +178,7 @@ def _network(question: Question, norm: str) -> nn.Sequential:
         convolution = nn.Conv2d(channels, CHANNELS, 3, padding=1)
         return {f"conv{number}": convolution, f"norm{number}": normed, f"relu{number}": nn.ReLU()}
 
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(question.seed)
+    with torch_seeded(question.seed):
         layers = block(1, 3) | block(2, CHANNELS) | {"pool": nn.AdaptiveAvgPool2d(1), "flat": nn.Flatten()}
         layers["head"] = nn.Linear(CHANNELS, CLASSES)
     return nn.Sequential(OrderedDict(layers)).double()

@@ -206,7 +206,7 @@ def prove(question: Question, answer: Answer) -> Iterator[Proof]:
         yield _fits(question, kind)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def _fits(question: Question, kind: str) -> Proof:
     """Fresh weights: does a layer change the squared length by the factor that theory gives?
 
@@ -314,7 +314,7 @@ def _sizes(net: Net, inside: bool = False) -> list[float]:
     return [size / sizes[-1] for size in sizes]
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def _trained(net: Net) -> Trained:
     """The training by autograd."""
     asked, (x, y, start) = net.question, _start(net)
@@ -336,7 +336,7 @@ def _trained(net: Net) -> Trained:
     return Trained(_sizes(net), loss.item() if loss.item() < DIVERGED else None, cosine)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 @np.errstate(over="ignore", invalid="ignore")  # a training that diverges says so in its loss
 def _by_hand(net: Net) -> Trained:
     """The same training with every derivative written out."""
@@ -371,7 +371,7 @@ def _by_hand(net: Net) -> Trained:
     return Trained([size / sizes[-1] for size in sizes], loss if loss < DIVERGED else None, 0.0)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def _integrated(net: Net) -> list[float]:
     """The gradient's size layer by layer, with the mean squares of relu and of its slope as integrals."""
 

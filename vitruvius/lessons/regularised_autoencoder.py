@@ -24,6 +24,7 @@ from vitruvius.lessons._exact import root, surd
 from vitruvius.lessons._figures import curves
 from vitruvius.lessons._proofs import agree, holds
 from vitruvius.lessons._tensors import tensor
+from vitruvius.nn.seeding import torch_seeded
 
 SUBJECT = "autoencoders"
 TASK = (
@@ -245,8 +246,7 @@ def _objective(question: Question, w1_km: Tensor, w2_mk: Tensor) -> Tensor:
 
 def _modules(question: Question) -> nn.Sequential:
     m, k = len(question.eigenvalues), question.latent
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
+    with torch_seeded(0):
         return nn.Sequential(nn.Linear(m, k, bias=False), nn.Linear(k, m, bias=False)).double()
 
 

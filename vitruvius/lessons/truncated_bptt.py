@@ -23,6 +23,7 @@ from vitruvius.lessons._figures import curves
 from vitruvius.lessons._proofs import agree, holds
 from vitruvius.lessons._tensors import Array, arrays, tensors
 from vitruvius.nn.recurrent import RNN
+from vitruvius.nn.seeding import torch_seeded
 
 SUBJECT = "recurrent nets and graphs"
 TASK = (
@@ -245,8 +246,7 @@ def _copy_losses(window: int, seed: int) -> tuple[float, ...]:
     """The loss of each update on all bit sequences at once; a second input, always 1, is the bias."""
     bits_BT = torch.tensor(list(itertools.product((0.0, 1.0), repeat=LAG + 1)))
     x_BTI = torch.stack([bits_BT, torch.ones_like(bits_BT)], dim=-1)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with torch_seeded(seed):
         model = RNN(inputs=2, hidden=8, outputs=1)
     optimiser = torch.optim.Adam(model.parameters(), lr=0.05)
     losses = []

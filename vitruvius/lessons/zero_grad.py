@@ -22,6 +22,7 @@ from vitruvius import lessons
 from vitruvius.lessons import Answer, Attempt, Board, Exact, Proof, Step
 from vitruvius.lessons._figures import curves
 from vitruvius.lessons._proofs import agree, holds
+from vitruvius.nn.seeding import torch_seeded
 
 SUBJECT = "training"
 TASK = (
@@ -239,8 +240,7 @@ def _noisy(question: Question) -> dict[str, float]:
 @lru_cache(maxsize=4)
 def _network_losses(rate: float, fixed: bool) -> list[float]:
     """The loss along the loop on a small network and four noisy classes."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
+    with torch_seeded(0):
         labels = torch.arange(400) % 4
         inputs = torch.randn(4, 10)[labels] + torch.randn(400, 10)
         model = nn.Sequential(nn.Linear(10, 32), nn.ReLU(), nn.Linear(32, 4))

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from vitruvius.arch import cost
 from vitruvius.core.errors import UserError
+from vitruvius.nn.seeding import torch_seeded
 
 ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {"identity": nn.Identity, "relu": nn.ReLU, "gelu": nn.GELU}
 Layer = Callable[[int, int], nn.Module]
@@ -82,8 +83,7 @@ class Stack(Autoencoder):
 
 def build(features: int, widths: Sequence[int], activation: str, seed: int) -> Autoencoder:
     """An autoencoder with weights drawn from a seed; the global RNG is left as it was."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with torch_seeded(seed):
         return Autoencoder(features, widths, activation)
 
 

@@ -12,6 +12,7 @@ from torch import Generator, Tensor, nn
 from vitruvius.arch import cost
 from vitruvius.arch.arch import Arch
 from vitruvius.core.errors import UserError
+from vitruvius.nn.seeding import torch_seeded
 from vitruvius.nn.vit import EncoderLayer, ViT, patches, sinusoidal, unpatch
 
 PATCH_EPS = 1e-6
@@ -139,8 +140,7 @@ class MaskedAutoencoder(nn.Module):
 
 def build(arch: Arch, decoder: Arch, normalise: bool, seed: int) -> MaskedAutoencoder:
     """A masked autoencoder with weights drawn from a seed; the global RNG is left as it was."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with torch_seeded(seed):
         return MaskedAutoencoder(arch, decoder, normalise)
 
 

@@ -15,6 +15,7 @@ from vitruvius.arch import cost
 from vitruvius.arch.arch import Arch, Layer
 from vitruvius.nn.attention import MultiHeadAttention, is_hooked
 from vitruvius.nn.dropout import Dropout, drop_path
+from vitruvius.nn.seeding import torch_seeded
 
 ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {"gelu": nn.GELU, "relu": nn.ReLU, "silu": nn.SiLU}
 ACTIVATIONS["gelu_tanh"] = partial(nn.GELU, approximate="tanh")
@@ -185,8 +186,7 @@ class ViT(nn.Module):
 
 def build(arch: Arch, seed: int) -> ViT:
     """The network of an Arch with weights drawn from a seed; the global RNG is left as it was."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with torch_seeded(seed):
         return ViT(arch)
 
 

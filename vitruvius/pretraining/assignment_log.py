@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from vitruvius.nn.autoencoder import Autoencoder, build
+from vitruvius.nn.seeding import torch_seeded
 from vitruvius.objectives import Batch, Loss
 from vitruvius.objectives.denoise import denoise
 from vitruvius.objectives.mask import mask
@@ -42,7 +43,7 @@ def checks() -> dict[str, Any]:
     """Return what the notebook computes before any training; the global RNG is left as it was."""
     with torch.random.fork_rng(devices=[]):
         model = _fresh()
-        torch.manual_seed(2022)
+        torch.default_generator.manual_seed(2022)
         first, second = torch.randn(2, 7), torch.randn(2, 7)
         reconstruct(model, Batch(first, None), None).value.backward()  # type: ignore[no-untyped-call]
         gradient = model.encoder[2].weight.grad
@@ -61,7 +62,7 @@ def checks() -> dict[str, Any]:
 def stepped(objective: Callable[..., Loss]) -> dict[str, Tensor]:
     """Return the weights after one step of SGD with learning rate 1 on two fixed samples."""
     model = _fresh()
-    torch.manual_seed(2022)
+    torch.default_generator.manual_seed(2022)
     batch = Batch(torch.randn(2, 7), None)
     objective(model, batch, torch.default_generator).value.backward()  # type: ignore[no-untyped-call]
     torch.optim.SGD(model.parameters(), lr=1.0).step()
@@ -74,15 +75,14 @@ def chance_accuracy(seed: int) -> float:
     variances = np.diag([15.0, 15.0, *[1.0] * 5])
     z = random.multivariate_normal(np.zeros(7), variances, 800)
     x = torch.from_numpy(z @ np.linalg.svd(random.randn(7, 7))[0])[400:].float()
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with torch_seeded(seed):
         model, classifier = Autoencoder(7, (5, 4)), torch.nn.Linear(4, 2)
     hits = classifier(model.encode(x)).argmax(1) == torch.from_numpy(z[400:, :2].sum(1) > 0)
     return 100 * int(hits.sum()) / len(hits)
 
 
 def _fresh() -> Autoencoder:
-    torch.manual_seed(2017)
+    torch.default_generator.manual_seed(2017)
     return Autoencoder(7, (5, 4))
 
 

@@ -17,6 +17,7 @@ from torch.nn.functional import cross_entropy, normalize
 from vitruvius.core.counted import counted
 from vitruvius.core.errors import UserError
 from vitruvius.datasets import Dataset, stratified_order
+from vitruvius.nn.seeding import torch_seeded
 from vitruvius.pretraining.results import FeatureScore
 from vitruvius.pretraining.settings import ProbeChoice
 from vitruvius.training import device, seeds
@@ -207,8 +208,7 @@ def adam(train: Labelled, classes: int, seed: int = 0) -> Linear:
     """Fit the assignment's probe: Adam, batches of 200 in one order, 50 epochs, 1,000 on up to 200 labels."""
     parts = list(zip(torch.split(train.x, ADAM_BATCH), torch.split(train.y, ADAM_BATCH), strict=True))
     order = torch.randperm(len(parts), generator=seeds.generator(seed, "probe order")).tolist()
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seeds.derive(seed, "probe"))
+    with torch_seeded(seeds.derive(seed, "probe")):
         layer = nn.Linear(train.x.shape[1], classes, dtype=train.x.dtype)
     optimiser = torch.optim.Adam(layer.parameters(), lr=ADAM_RATE, fused=True)
     for _ in range(1000 if len(parts) == 1 else 50):

@@ -9,6 +9,8 @@ import numpy as np
 import torch
 from torch import nn
 
+from vitruvius.nn.seeding import torch_seeded
+
 
 @contextmanager
 def preserved(model: nn.Module, seed: int) -> Iterator[None]:
@@ -47,9 +49,7 @@ def differentiable(model: nn.Module) -> Iterator[None]:
 def seeded(seed: int) -> Iterator[None]:
     """Seed the global generators of torch, numpy and Python; restore their states on exit."""
     python, numpy_ = random.getstate(), np.random.get_state()
-    devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()  # type: ignore[no-untyped-call]
-    with torch.random.fork_rng(devices):
-        torch.manual_seed(seed)
+    with torch_seeded(seed):
         np.random.seed(seed % 2**32)
         random.seed(seed)
         try:
