@@ -115,10 +115,14 @@ def _exchange_imported(exchanged: dict[Any, Any]) -> None:
     """Exchange functions that modules outside torch hold by `from torch.nn.functional import ...`."""
     wanted = {id(old): new for old, new in exchanged.items()}
     for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] != "torch" and isinstance(module, ModuleType):
-            for attribute, value in list(vars(module).items()):
-                if id(value) in wanted:
-                    setattr(module, attribute, wanted[id(value)])
+        if name.partition(".")[0] == "torch" or not isinstance(module, ModuleType):
+            continue
+        held = dict(vars(module))
+        if wanted.keys().isdisjoint(map(id, held.values())):  # no loop in Python over 60,000 names
+            continue
+        for attribute, value in held.items():
+            if id(value) in wanted:
+                setattr(module, attribute, wanted[id(value)])
 
 
 def _replaced(owner: Any, name: str, replacement: Any, watcher: Watcher) -> Any:
