@@ -10,6 +10,8 @@ demo: $(VENV)/installed
 	$(BIN)/vitruvius rank --name demo
 
 # Tests take from one second to half a minute: a core that has nothing left takes tests over from another.
+# They start many processes, which would each compile the package again if nothing compiled were kept.
+test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/tested
 	$(BIN)/python -m pytest -n auto --dist worksteal
 

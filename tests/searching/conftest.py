@@ -1,12 +1,13 @@
-"""A data set and a space so small that a whole search takes seconds."""
+"""A data set and a space so small that a whole search takes seconds; only one search is drawn."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.undrawn import draw_nothing
 from vitruvius.core.config import Flags
 from vitruvius.core.records import Record
 from vitruvius.searching.settings import Config
@@ -44,6 +45,13 @@ SPACE = {
     }
 }
 SETTINGS: dict[str, Any] = {"epochs": 2, "batch": 16, "warmup": 1, "shift": 0, "candidates": 300, "scored": 5}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _without_drawing() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        draw_nothing(patch)
+        yield
 
 
 @pytest.fixture(scope="session")

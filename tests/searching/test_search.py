@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.undrawn import drawn
 from vitruvius.core import files, runs
 from vitruvius.core.config import Flags
 from vitruvius.core.errors import UserError, WorkFailed
@@ -23,6 +24,7 @@ from vitruvius.training.results import Result as TrainResult
 from vitruvius.verbs import predict, train
 
 Run = Callable[..., list[Record]]
+PICTURES = {"front.png", "confusion.png", "curves.png", "mistakes.png"}
 
 
 def fingerprint(result: Result) -> dict[str, Any]:
@@ -39,9 +41,12 @@ def lines(folder: Path) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def whole(run: Run, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Record], Path]:
-    """An undisturbed search with rungs, finalists and a network to compare with."""
+    """An undisturbed search with rungs, finalists and a network to compare with, and with its pictures."""
     runs = tmp_path_factory.mktemp("whole")
-    return run(runs, trainings=5), runs
+    with drawn():
+        records = run(runs, trainings=5)
+    assert {path.name for path in runs.rglob("*.png") if path.stat().st_size > 1000} >= PICTURES
+    return records, runs
 
 
 def result_of(records: list[Record]) -> Result:

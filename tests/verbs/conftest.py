@@ -4,10 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.undrawn import draw_nothing
-from vitruvius.render import figures
-
-DRAWING = {"write_png": figures.write_png, "svg": figures.svg}
+from tests.undrawn import draw_nothing, drawn
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -20,8 +17,5 @@ def _without_drawing() -> Iterator[None]:
 @pytest.fixture
 def pictures() -> Iterator[None]:
     """Draw in this test."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name, drawing in DRAWING.items():
-            patch.setattr(figures, name, drawing)
-        patch.setattr(figures, "DPI", 75)  # a quarter of the pixels
+    with drawn():
         yield
