@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 import torch._dynamo.config
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from vitruvius.arch import cost
@@ -147,10 +147,13 @@ def _call(item: Item, settings: MeasureSettings, where: torch.device) -> Call:
             raise UserError("torch.compile needs a C++ compiler, and none was found")
         # For this batch size only: else the second size is compiled for any, which is slower.
         forward = torch.compile(net, dynamic=False)
-    return _training_step(net, forward, x) if settings.training else _inference(net.eval(), forward, x)
+    if settings.training:
+        return _training_step(net, forward, x)
+    net.eval()
+    return _inference(forward, x)
 
 
-def _inference(net: nn.Module, forward: Any, x: Tensor) -> Call:
+def _inference(forward: Any, x: Tensor) -> Call:
     def call() -> None:
         with torch.inference_mode():
             forward(x)

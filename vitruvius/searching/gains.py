@@ -17,6 +17,7 @@ from scipy.stats import norm, t
 from vitruvius.ranking.evaluation import Interval
 from vitruvius.searching.results import Network
 from vitruvius.searching.settings import Price
+from vitruvius.training.results import wilson
 
 LEVEL = 0.95
 Floats = NDArray[np.float64]
@@ -55,13 +56,11 @@ def difference(
 
 
 def tested(share: float, images: int) -> Interval:
-    """Return an accuracy on test images with Wilson's interval (1927)."""
+    """Return an accuracy on test images with its interval."""
     if not images:
         return Interval()
-    z = float(norm.ppf((1 + LEVEL) / 2))
-    middle = (share + z**2 / (2 * images)) / (1 + z**2 / images)
-    half = z * math.sqrt(share * (1 - share) / images + z**2 / (4 * images**2)) / (1 + z**2 / images)
-    return Interval(value=share, low=min(share, middle - half), high=max(share, middle + half))
+    low, high = wilson(round(share * images), images)
+    return Interval(value=share, low=min(share, low), high=max(share, high))
 
 
 def front(networks: Sequence[Network], price: Price) -> tuple[str, ...]:
