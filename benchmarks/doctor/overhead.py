@@ -4,12 +4,13 @@ python -m benchmarks.doctor.overhead           interleaved pairs of blocks of st
 python -m benchmarks.doctor.overhead --quick   two pairs of three steps on any machine, writes nothing
 python -m benchmarks.doctor.overhead --loops rnn gan
 
-A training's first 128 steps are all watched, later ones in windows of five: each loop makes 1,005 steps, of
-which `whole` compares the sums, and `watched_over_alone` is the median of the pairs after them. The
-Trainer of transformers makes 600 steps at once, the first ones included.
+A training's first 128 steps are all watched, later ones in windows of five. Each loop makes 1,005 steps; the
+hand-written ones, whose steps take a millisecond or less, make 4,005 and 10,005 to train for seconds too.
+`whole` compares the sums of all steps but five at the start, `watched_over_alone` is the median of the pairs
+after the first 128. The Trainer of transformers makes 600 steps at once.
 
-Fails if the weights differ from those without watching, if that median is above 1.05 (reference) or 1.10 (any
-other loop), if 40 networks one after the other need more than 1.3 times the memory, or if the
+Fails if the weights differ from those without watching, if `whole` or that median is above 1.05 (reference)
+or 1.10 (any other loop), if 40 networks one after the other need more than 1.3 times the memory, or if the
 check of the untrained network takes more than 3 s. What is timed is in `loops.py`, the memory in `memory.py`;
 the Trainer of transformers is timed where it is installed.
 """
@@ -36,6 +37,7 @@ from vitruvius.doctor.watcher import Watcher
 from vitruvius.doctor.windows import WHOLE
 
 BLOCKS, STEPS, WARM = 20, 50, 5
+LONG = {"by_hand": 200, "by_hand_small": 500}  # steps in a block of loops whose steps are short
 Pair = tuple[float, float]  # seconds of the same steps, watched and alone
 TRAINER_RUNS, TRAINER_STEPS = 6, 600
 MOST = {"reference": 1.05}  # the bound of every other loop is OTHERS
@@ -115,11 +117,12 @@ def interval(values: list[float], draws: int = 2000) -> list[float]:
     return [round(medians[int(draws * share)], 4) for share in (0.025, 0.975)]
 
 
-def row(name: str, measured: tuple[list[Pair], bool], first: int) -> dict[str, Any]:
-    """What is printed and kept of one loop, of which the first blocks are watched whole."""
+def row(name: str, steps: int, measured: tuple[list[Pair], bool], first: int) -> dict[str, Any]:
+    """What is printed and kept of one loop of so many steps, of which the first blocks are watched whole."""
     found, same = measured
     later = [watched / alone for watched, alone in found[first:]]
     figures = {
+        "steps": steps,
         "watched_over_alone": round(median(later), 4),
         "interval": interval(later),
         "blocks": len(later),
@@ -156,14 +159,13 @@ def main() -> int:
         if name == "trainer" and not loops.has_trainer():
             print("trainer: not measured, transformers or accelerate is not installed")
             continue
-        blocks, steps = (2, 3) if asked.quick else (BLOCKS, STEPS)
-        runs = 1 if asked.quick else TRAINER_RUNS
+        blocks, steps = (2, 3) if asked.quick else (BLOCKS, LONG.get(name, STEPS))
         if name == "trainer":
-            measured = trainer(runs, steps if asked.quick else TRAINER_STEPS)
+            runs, steps = (1, 3) if asked.quick else (TRAINER_RUNS, TRAINER_STEPS)
+            rows.append(row(name, steps, trainer(runs, steps), 0))
         else:
-            measured = compared(loops.LOOPS[name], blocks, steps)
-        first = 0 if asked.quick or name == "trainer" else math.ceil((WHOLE - WARM) / STEPS)
-        rows.append(row(name, measured, first))
+            first = 0 if asked.quick else math.ceil((WHOLE - WARM) / steps)
+            rows.append(row(name, blocks * steps + WARM, compared(loops.LOOPS[name], blocks, steps), first))
         print(rows[-1], flush=True)
     seconds = model_seconds()
     print({"model_seconds": seconds})
@@ -175,7 +177,7 @@ def main() -> int:
     whole = set(asked.loops) == set(names)
     if whole:
         print(record.write("doctor_overhead", rows, load=load, threads=1, model_seconds=seconds, memory=held))
-    slow = any(each["watched_over_alone"] > each["bound"] for each in rows)
+    slow = any(max(each["watched_over_alone"], each["whole"]) > each["bound"] for each in rows)
     return int(changed or slow or seconds > LONGEST or held["watched_over_alone"] > MEMORY)
 
 
