@@ -224,6 +224,8 @@ def test_a_run_that_vanishes_while_it_is_shown_is_a_sentence(site: Visitor) -> N
     shutil.rmtree(folder)
     reader.join(60)
     assert [name for name, _ in events(received[0])][-1] == "gone"
+    later = events(site.ask(f"{address}/events").text)
+    assert later == [("gone", {"sentence": "This run has been removed."})], "removed between page and stream"
     for path in (address, f"{address}/report", f"{address}/events", f"/look?run={identity('train', 'gone')}"):
         answer = site.ask(path)
         assert answer.status in (200, 404)  # a stream has begun before it looks

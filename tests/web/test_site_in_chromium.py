@@ -18,6 +18,7 @@ from vitruvius.core.runs import RunFolder
 from vitruvius.ranking.results import WORKLOAD
 from vitruvius.ranking.score import Scored
 from vitruvius.training.results import Result as Trained
+from vitruvius.web import live
 
 pytestmark = chromium.needed
 AXE = Path(__file__).parent / "axe-core" / "node_modules" / "axe-core" / "axe.min.js"
@@ -141,6 +142,20 @@ def test_a_run_that_vanishes_is_said_where_it_was(page: Any, site: Visitor) -> N
     files.write_json(folder / ".holder", {"pid": os.getpid(), "host": socket.gethostname()})
     page.goto(f"{site.door.site}/runs/{identity('train', 'lost')}")
     page.get_by_text("Epoch 1 of 3").wait_for()
+    shutil.rmtree(folder)
+    page.get_by_text("This run has been removed.").wait_for()
+
+
+def test_a_run_that_seems_to_have_stopped_while_its_files_are_removed_is_said_to_be_removed(
+    page: Any, site: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = visitor.training(site.runs, "half", None)
+    files.write_json(folder / ".holder", {"pid": os.getpid(), "host": socket.gethostname()})
+    page.goto(f"{site.door.site}/runs/{identity('train', 'half')}")
+    page.locator("#plots .plot").first.wait_for()  # drawn by the first event
+    monkeypatch.setattr(live, "SECONDS", 10)  # between the last state and the last look
+    (folder / ".holder").unlink()
+    page.get_by_text("vitruvius train --resume half").wait_for()
     shutil.rmtree(folder)
     page.get_by_text("This run has been removed.").wait_for()
 

@@ -32,7 +32,8 @@ async def events(site: Site, request: Request) -> AsyncIterator[str]:
     try:
         folder = await site.workers.run(site.library.folder, request.path_params["id"])
     except HTTPException as error:
-        yield _event("gone", {"sentence": error.detail})
+        # Who asks has its page open: the run was there a moment ago.
+        yield REMOVED if error.status_code == 404 else _event("gone", {"sentence": error.detail})
         return
     before: tuple[Any, ...] = ()
     spoken = time.monotonic()

@@ -25,18 +25,23 @@ function show(state) {
 
 if (live.dataset.state === "running") {
   const events = new EventSource(`/runs/${live.dataset.run}/events`);
+  let ended = false;
   events.addEventListener("state", (event) => {
     const state = JSON.parse(event.data);
     show(state);
-    if (state.state === "running") return;
-    events.close();
-    if (state.state === "finished") location.reload();
+    ended = state.state !== "running";
+    if (state.state === "finished") {
+      events.close();
+      location.reload();
+    }
   });
   events.addEventListener("gone", (event) => {
     events.close();
     sentence.textContent = JSON.parse(event.data).sentence;
   });
   events.addEventListener("error", () => {
-    if (events.readyState === EventSource.CLOSED) sentence.textContent = "The server does not answer: is it still running?";
+    // The server has said all: a run that has stopped may turn out to be removed, which comes after its state.
+    if (ended) events.close();
+    else if (events.readyState === EventSource.CLOSED) sentence.textContent = "The server does not answer: is it still running?";
   });
 }
