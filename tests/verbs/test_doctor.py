@@ -1,6 +1,8 @@
 """The doctor as a command: findings, JSON and exit codes; bad input is refused in a sentence."""
 
 import json
+import subprocess
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from vitruvius.cli import main
 from vitruvius.core import plugins
 
+CONSOLE = Path(sysconfig.get_path("scripts")) / "vitruvius"
 FORGETFUL = """
 import sys
 import torch
@@ -310,3 +313,14 @@ def test_three_findings_fit_on_one_screen(
     assert notes[0] < 23  # a line for the steps, and one for the prompt
     assert max(len(line) for line in lines if " | " not in line) <= 80
     assert "  +      |         optimizer.zero_grad()" in lines
+
+
+@pytest.mark.skipif(not CONSOLE.is_file(), reason="the package is not installed")
+def test_the_place_is_the_factory_where_the_installed_command_checks_it(script: Path) -> None:
+    """No running line is the user's: the command itself must not be taken for it."""
+    script.write_text(FACTORY)
+    line = next(number for number, text in enumerate(FACTORY.splitlines(), 1) if text.startswith("def sick"))
+    ran = subprocess.run([CONSOLE, "doctor", "model", f"{script}:sick", "--json"], capture_output=True)
+    found = json.loads(ran.stdout)["findings"]
+    assert found
+    assert {one["where"] for one in found} == {f"{script}:{line}"}

@@ -14,6 +14,7 @@ PACKAGE = str(Path(__file__).parent.parent)
 STANDARD, INSTALLED = sysconfig.get_path("stdlib"), sysconfig.get_path("purelib")
 TORCH = str(Path(torch.__file__).parent)
 LIBRARIES = (PACKAGE, TORCH, STANDARD, INSTALLED)
+SCRIPTS = sysconfig.get_path("scripts")
 
 FRAMEWORKS = {
     *("lightning", "pytorch_lightning", "lightning_fabric", "transformers", "accelerate", "trl", "ignite"),
@@ -24,6 +25,15 @@ NAMELESS = ("<genexpr>", "<listcomp>", "<lambda>")
 """Functions that have no name of their own."""
 
 _WATCHED: set[str] = set()
+
+
+def _launcher() -> str:
+    """The console script that started this process, as pip installs them; empty if another file did."""
+    file = getattr(sys.modules["__main__"], "__file__", None) or ""
+    return file if Path(file).resolve().is_relative_to(Path(SCRIPTS).resolve()) else ""
+
+
+LAUNCHER = _launcher()
 
 
 @contextmanager
@@ -41,7 +51,7 @@ def as_users(files: set[str]) -> Iterator[None]:
 @cache
 def is_users(file: str) -> bool:
     """Whether a source file is the user's own: none of torch, of this package or of any installed library."""
-    installed = "site-packages" in file or "dist-packages" in file
+    installed = "site-packages" in file or "dist-packages" in file or file == LAUNCHER
     library = installed or file.startswith(("<frozen", "<string", *LIBRARIES))
     return file in _WATCHED or not library
 
