@@ -554,3 +554,19 @@ def test_a_compiled_network_is_watched_in_windows_and_learns_the_same() -> None:
     assert len(watcher.trace.forwards()) == windows.WHOLE
     assert watcher.trace.unknown == {}
     assert watcher.stack == []
+
+
+def test_a_function_that_a_module_has_imported_by_name_is_replaced_and_given_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    module: Any = types.ModuleType("mine")
+    module.clip = module.again = torch.nn.utils.clip_grad_norm_
+    module.other = torch.nn.utils.parameters_to_vector
+    before = dict(vars(module))
+    monkeypatch.setitem(sys.modules, "mine", module)
+    with installed(Watcher()):
+        assert module.clip is module.again
+        assert module.clip is not before["clip"]
+        assert module.clip.original is before["clip"]
+        assert module.other is before["other"]
+    assert vars(module) == before
