@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from vitruvius.arch.arch import Arch
+from vitruvius.core import allocator
 from vitruvius.core.errors import Interrupted, WorkFailed
 from vitruvius.nn.vit import build
 from vitruvius.objectives import Batch, Loss
@@ -61,6 +62,16 @@ def test_training_lowers_the_loss_and_reports_each_epoch() -> None:
     assert [record.epoch for record in records] == list(range(1, 9))
     assert records[-1].train_loss < 0.7 * records[0].train_loss
     assert records[-1].val_accuracy == 1.0
+
+
+def test_freed_memory_is_kept_from_the_first_step_to_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_to: list[object] = []
+    monkeypatch.setattr(allocator, "_set", set_to.append)
+    work = loop.run(job(epochs=2))
+    next(work)
+    assert set_to == [allocator.KEEP]
+    list(work)
+    assert set_to == [allocator.KEEP, allocator.RELEASE]
 
 
 def test_the_epoch_record_is_the_mean_over_its_samples() -> None:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_hook
 
+from vitruvius.core import allocator
 from vitruvius.training import side_by_side
 
 CPU = torch.device("cpu")
@@ -82,3 +83,13 @@ def test_parts_follow_one_another_where_all_modules_are_watched() -> None:
         watched = list(side_by_side.evaluated(compute, torch.arange(400), 200, CPU))
     assert seen == {threading.current_thread()}
     assert torch.equal(torch.cat(watched), linear(torch.arange(400.0)[:, None]))
+
+
+@pytest.mark.parametrize(("count", "is_kept"), [(125, False), (126, True)])
+def test_what_several_parts_free_is_kept_for_the_next(
+    count: int, is_kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_to: list[object] = []
+    monkeypatch.setattr(allocator, "_set", set_to.append)
+    assert indices(count) == list(range(count))
+    assert set_to == ([allocator.KEEP, allocator.RELEASE] if is_kept else [])

@@ -18,7 +18,7 @@ from torch import nn
 from vitruvius import proxies
 from vitruvius.arch import cost
 from vitruvius.arch.arch import Arch
-from vitruvius.core import files, plugins
+from vitruvius.core import allocator, files, plugins
 from vitruvius.core.counted import counted
 from vitruvius.core.errors import UserError
 from vitruvius.core.records import Record, Score
@@ -150,6 +150,7 @@ class Answer(NamedTuple):
     peak_bytes: int | None
 
 
+@allocator.keeping_freed_memory()
 def score(shared: Shared, task: Task) -> Answer:
     """Compute all proxies of one network, sharing passes; a failure is recorded with its reason."""
     where = device.choose_device(shared.device)

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from vitruvius.arch import tables
 from vitruvius.arch.arch import Arch
@@ -23,9 +24,9 @@ from vitruvius.core.errors import Interrupted, InUse, UserError, VitruviusError
 from vitruvius.core.runs import RunFolder
 from vitruvius.core.signals import StopRequest
 from vitruvius.datasets import Dataset, Split
-from vitruvius.training import classifier, device, session
+from vitruvius.training import classifier, device, session, side_by_side
 from vitruvius.training.batches import Batches
-from vitruvius.training.loop import EVALUATION_BATCH, Job
+from vitruvius.training.loop import Job
 from vitruvius.training.recipe import CHANGEABLE, ClassifierSettings
 from vitruvius.training.results import Paused
 
@@ -184,13 +185,14 @@ def new_job(config: Training, data: Dataset) -> Job:
 
 def correct(job: Job, batches: Batches) -> NDArray[np.bool_]:
     """Return whether each image is classified correctly by the weights that the job has."""
+
+    def right(sample_B: Tensor) -> NDArray[np.bool_]:
+        batch = batches.batch(sample_B)
+        return (job.model(batch.x).argmax(1) == batch.y).cpu().numpy()
+
     job.model.eval()
-    found = []
-    with torch.no_grad():
-        for sample_B in torch.split(torch.arange(len(batches)), EVALUATION_BATCH):
-            batch = batches.batch(sample_B)
-            assert batch.y is not None
-            found.append((job.model(batch.x).argmax(1) == batch.y).cpu().numpy())
+    every_n = torch.arange(len(batches))
+    found = list(side_by_side.evaluated(right, every_n, job.evaluation_batch, batches.device))
     job.model.train()
     return np.concatenate(found)
 

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from vitruvius.core import allocator
 from vitruvius.core.counted import counted
 from vitruvius.core.errors import Interrupted, WorkFailed
 from vitruvius.core.records import Note, Progress, Record
@@ -122,6 +123,11 @@ class Job:
 
 def run(job: Job) -> Iterator[Record]:
     """Train from the cursor to the last step, or to a pause; yield progress and epoch records."""
+    with allocator.keeping_freed_memory():
+        yield from _run(job)
+
+
+def _run(job: Job) -> Iterator[Record]:
     cursor, first_step = job.cursor, job.cursor.step
     started = time.perf_counter() - cursor.seconds
     while not job.is_finished and not job.is_paused:

@@ -7,11 +7,14 @@ other work, 17 November 2026).
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from typing import TypeVar
 
 import torch
 from torch import Tensor
 from torch.nn.modules import module
+
+from vitruvius.core import allocator
 
 Found = TypeVar("Found")
 IMAGES = 125
@@ -28,7 +31,15 @@ def evaluated(
     The parts follow one another on a GPU, with one thread, and where somebody watches all modules: a hook
     need not be made for threads.
     """
-    find, threads = torch.no_grad()(compute), torch.get_num_threads()
+    # One part leaves nothing that the next could use.
+    with allocator.keeping_freed_memory() if len(sample_n) > min(size, IMAGES) else nullcontext():
+        yield from _evaluated(torch.no_grad()(compute), sample_n, size, device)
+
+
+def _evaluated(
+    find: Callable[[Tensor], Found], sample_n: Tensor, size: int, device: torch.device
+) -> Iterator[Found]:
+    threads = torch.get_num_threads()
     beside = min(threads, MOST_THREADS, size)
     if not len(sample_n):
         return
