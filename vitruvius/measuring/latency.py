@@ -18,6 +18,7 @@ from torch.nn.functional import cross_entropy
 
 from vitruvius.arch import cost
 from vitruvius.arch.tables import Named
+from vitruvius.core import allocator
 from vitruvius.core.errors import UserError, VitruviusError
 from vitruvius.core.records import Progress
 from vitruvius.exporting import onnx_file
@@ -87,13 +88,14 @@ def prepare(
 
 
 def time_calls(items: list[Item], settings: MeasureSettings, where: torch.device) -> Iterator[Progress]:
-    """Time calls of the networks that are ready, in random order."""
+    """Time calls of the networks that are ready, in random order, with memory kept as `train` keeps it."""
     ready = [item for item in items if item.call]
     order, meter = random.Random(settings.seed), Meter()
-    for index in range(settings.repeats):
-        yield Progress(done=index, total=settings.repeats, label="calls")
-        for item in order.sample(ready, len(ready)):
-            _time(item, meter, where)
+    with allocator.keeping_freed_memory():
+        for index in range(settings.repeats):
+            yield Progress(done=index, total=settings.repeats, label="calls")
+            for item in order.sample(ready, len(ready)):
+                _time(item, meter, where)
 
 
 def _prepare(item: Item, settings: MeasureSettings, where: torch.device) -> None:
