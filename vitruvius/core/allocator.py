@@ -3,7 +3,7 @@
 A training step frees all its activations and takes as much again in the next one. In between glibc gives them
 back to the system, which then maps and clears every page anew: a step of `mnist-slim` with 128 images took
 62 ms, 18 of them for 9,300 page faults, and 45 ms with 10 page faults if memory is kept (one thread of an AMD
-EPYC, compiled, beside a training, 18 November 2026). The process takes a few per cent more memory at most: 40
+EPYC, compiled, beside a training, 18 November 2026). That takes little more memory: 40
 steps of `cifar` with 64 images, evaluated and saved, 1,394 instead of 1,350 MiB.
 """
 
