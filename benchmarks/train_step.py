@@ -3,7 +3,7 @@
     pip install --no-deps vit-pytorch einops
     python -m benchmarks.train_step             every case, about an hour on idle cores, writes the results
     python -m benchmarks.train_step --quick     one tiny case on any machine, writes nothing
-    python -m benchmarks.train_step --only mnist,32
+    python -m benchmarks.train_step --only mnist,32 --keep-memory
 
 Ours is `loop.step`: batch assembly, augmentation, schedule, clipping and metrics included, which the peers do
 not do; `bare` is our network's forward, backward and optimiser alone. Peers run eagerly with the default
@@ -12,8 +12,8 @@ are medians over paired blocks with an interval of 95 %. The time to compile is 
 of the matmul peak is the step's arithmetic (three forward passes) over what one large product reaches in the
 same process.
 
-Ours keeps freed memory, as `train` does; peers have glibc's own ways, as in a script, and the compiled
-vit-pytorch takes part a second time with memory kept (`memory kept`), which shows what that alone is worth.
+All share one memory allocator: glibc's as a script finds it or, with --keep-memory, one that keeps freed
+memory, as `train` does.
 
 Fails if, without dropout and against the best compiled peer, a step is less than 1.7 times as fast with 64
 dimensions per head, 1.4 times with 8, 1.0 times for `cifar` and ViT-Ti/16, or if `loop.step` takes more than
@@ -24,7 +24,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -111,17 +111,7 @@ def ours(case: Case, compiled: bool) -> Contestant:
         for index in range(count):
             loop.step(work, batches[index % len(batches)])
 
-    return keeping_memory(take)
-
-
-def keeping_memory(take: Contestant) -> Contestant:
-    """Let a contestant keep freed memory as `train` does, while it has its turn."""
-
-    def kept(count: int) -> None:
-        with allocator.keeping_freed_memory():
-            take(count)
-
-    return kept
+    return take
 
 
 def network(model: nn.Module, case: Case, fused: bool, compiled: bool) -> Contestant:
@@ -155,20 +145,18 @@ def contestants(case: Case, compiles: bool) -> dict[str, Contestant]:
         found |= {"vitruvius, compiled": ours(case, True), "bare, compiled": _bare(case, True)}
         for name, make in peers.makers(case.arch).items():
             found[f"{name}, compiled"] = network(make(), case, fused=True, compiled=True)
-        best = network(peers.makers(case.arch)["vit-pytorch"](), case, fused=True, compiled=True)
-        found["vit-pytorch, memory kept"] = keeping_memory(best)
     return found
 
 
 @contextmanager
-def workers(case: Case, count: int, compiles: bool) -> Iterator[Contestant]:
+def workers(case: Case, count: int, keeps: bool) -> Iterator[Contestant]:
     """Our step shared by processes, which wait for their turn."""
     words = [
         sys.executable,
         "-m",
         "benchmarks.train_step",
         "--share",
-        f"{CASES.index(case)},{count},{int(compiles)}",
+        f"{CASES.index(case)},{count},{int(keeps)}",
     ]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
@@ -185,11 +173,11 @@ def workers(case: Case, count: int, compiles: bool) -> Iterator[Contestant]:
 
 def share(described: str) -> None:
     """Be one of the processes that share a step; rank 0 is told how many steps to take."""
-    number, count, compiles = map(int, described.split(","))
+    number, count, keeps = map(int, described.split(","))
     again = [sys.executable, "-m", "benchmarks.train_step", "--share", described]
-    with distributed.init(), distributed.start(count, again):
+    with distributed.init(), distributed.start(count, again), memory(bool(keeps)):
         torch.set_num_threads(1)
-        take = ours(CASES[number], bool(compiles))
+        take = ours(CASES[number], compiled=True)
         while True:
             told = distributed.broadcast_string(sys.stdin.readline().strip() or "0")
             if told == "0":
@@ -199,6 +187,11 @@ def share(described: str) -> None:
                 print("done", flush=True)
 
 
+def memory(keeps: bool) -> AbstractContextManager[None]:
+    """The memory allocator of a process: glibc's own, or one that keeps what is freed."""
+    return allocator.keeping_freed_memory() if keeps else nullcontext()
+
+
 def measure(case: Case, options: argparse.Namespace) -> list[dict[str, Any]]:
     """The rows of one case."""
     arch = case.arch
@@ -206,7 +199,7 @@ def measure(case: Case, options: argparse.Namespace) -> list[dict[str, Any]]:
     with ExitStack() as stack:
         found = contestants(case, not options.quick)
         if count > 1 and not options.quick:
-            found["vitruvius, workers"] = stack.enter_context(workers(case, count, True))
+            found["vitruvius, workers"] = stack.enter_context(workers(case, count, options.keep_memory))
         first = {name: _first(take) for name, take in found.items()}
         # A block of large steps is as long as one of small ones, about a second: more would take hours.
         length = min(options.length, max(2, round(1 / _first(found["vitruvius, eager"]))))
@@ -223,6 +216,7 @@ def measure(case: Case, options: argparse.Namespace) -> list[dict[str, Any]]:
                 "preset": case.preset,
                 "batch": case.batch,
                 "dropout": case.dropout,
+                "memory_kept": options.keep_memory,
                 "who": name,
                 "ms": round(1e3 * step, 2),
                 "ours_is_faster_by": round(median, 3),
@@ -248,7 +242,8 @@ def computed_macs(arch: Arch) -> float:
 
 def others(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows of earlier runs whose cases were not measured now; each has its date, load and command."""
-    path, case = record.RESULTS / "train_step.json", itemgetter("preset", "batch", "dropout")
+    path = record.RESULTS / "train_step.json"
+    case = itemgetter("preset", "batch", "dropout", "memory_kept")
     now = set(map(case, rows))
     known = files.read_json(path)["rows"] if path.exists() else []
     return [row for row in known if case(row) not in now]
@@ -297,6 +292,7 @@ def main() -> None:
     parser.add_argument(
         "--quick", action="store_true", help="one tiny case, not compiled; nothing written or judged"
     )
+    parser.add_argument("--keep-memory", action="store_true", help="freed memory stays with the process")
     parser.add_argument("--share", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.share:
@@ -316,16 +312,18 @@ def main() -> None:
     # The first call is stated: it must not find last week's code.
     torch.compiler.config.force_disable_caches = True
     asked = tuple(options.only or ("",))
-    command = " ".join(["python -m benchmarks.train_step", *(f"--only '{case}'" for case in asked if case)])
+    words = ["--keep-memory"] * options.keep_memory + [f"--only '{case}'" for case in asked if case]
+    command = " ".join(["python -m benchmarks.train_step", *words])
     run = {"date": record.today()["date"], "load": load, "command": command}
-    rows = [row | run for case in CASES if case.name.startswith(asked) for row in measure(case, options)]
+    with memory(options.keep_memory):
+        rows = [row | run for case in CASES if case.name.startswith(asked) for row in measure(case, options)]
     print(record.write("train_step", [*others(rows), *rows], threads=options.threads))
     if broken := failures(rows):
         raise SystemExit("\n".join(broken))
 
 
 def _bare(case: Case, compiled: bool) -> Contestant:
-    return keeping_memory(network(build(case.arch, 0), case, fused=True, compiled=compiled))
+    return network(build(case.arch, 0), case, fused=True, compiled=compiled)
 
 
 def _batch(arch: Arch, batch: int) -> tuple[Tensor, Tensor]:

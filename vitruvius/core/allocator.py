@@ -1,10 +1,11 @@
 """The memory allocator while networks are computed: what is freed is kept for the next step.
 
-A training step frees all its activations and takes as much again in the next one. In between glibc gives them
-back to the system, which then maps and clears every page anew: a step of `mnist-slim` with 128 images took
-62 ms, 18 of them for 9,300 page faults, and 45 ms with 10 page faults if memory is kept (one thread of an AMD
-EPYC, compiled, beside a training, 18 November 2026). That takes little more memory: 40
-steps of `cifar` with 64 images, evaluated and saved, 1,394 instead of 1,350 MiB.
+A training step frees all its activations and takes as much again in the next one. In between glibc may give
+them back to the system, which then maps and clears every page anew. How often depends on where blocks happen
+to lie: a forward and backward pass of `mnist-slim` with 256 images, compiled, took 56 ms in one process
+(2,000 page faults) and 76 in another (13,400), with memory kept 52 and 57 (no page faults; two threads of an
+AMD EPYC, 18 November 2026). Small steps, such as `mnist` with 32 images, have no page faults either way. That
+takes little more memory: 40 steps of `cifar` with 64 images, evaluated and saved, 1,394 instead of 1,350 MiB.
 """
 
 import ctypes
