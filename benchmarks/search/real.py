@@ -29,8 +29,9 @@ from benchmarks import record
 from vitruvius.arch import choice, cost, spaces, tables
 from vitruvius.core import files
 from vitruvius.core.errors import VitruviusError
+from vitruvius.core.records import Note
 from vitruvius.searching import sampling, trials
-from vitruvius.searching.results import Result
+from vitruvius.searching.results import Result, Stage, Trained
 from vitruvius.searching.settings import Budget, Config
 
 SEEDS = 3
@@ -63,7 +64,7 @@ def begun(verb: str, runs: Path, name: str, asked: dict[str, Any]) -> Any:
     words: dict[str, Any] = {"resume": name} if exists else {**asked, "name": name}
     last: Any = None
     for last in vitruvius.stream(verb, **words, runs=str(runs)):
-        if getattr(last, "kind", "") in ("stage", "trained", "note"):
+        if isinstance(last, Stage | Trained | Note):
             print(f"{verb} {name}:", *(getattr(block, "text", "") for block in last.view()), flush=True)
     return last
 

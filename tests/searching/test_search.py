@@ -301,7 +301,7 @@ def test_data_that_cannot_be_searched_on_are_refused(
 def test_hours_become_trainings_and_are_kept(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vitruvius.searching.prepare._mean_seconds", lambda *_: 1200.0)
+    monkeypatch.setattr("vitruvius.searching.prepare._median_seconds", lambda *_: 1200.0)
     result = result_of(run(tmp_path, hours=1.0))
     assert result.plan.trainings == 3.0
     assert "depended on the clock" in result.order

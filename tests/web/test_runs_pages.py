@@ -330,6 +330,9 @@ def test_a_search_tells_its_stage_and_the_time_that_is_left(tmp_path: Path) -> N
     )
     assert (state["done"], state["total"], state["seconds_left"]) == (50, plan.total_steps, 70.0)
     assert [trace["y"] for trace in state["plots"][0]["data"]] == [[50.0, 50.0, 60.0], [50.0, 40.0, 60.0]]
+    files.write_json(folder / "config.json", {"epochs": 2, "hours": 0.5})
+    state = live.snapshot(folder)
+    assert (state["done"], state["total"]) == (35, 1800)  # seconds, as nobody knows the rounds
 
 
 def test_a_ranking_that_has_just_begun_says_so(tmp_path: Path) -> None:

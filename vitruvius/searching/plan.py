@@ -4,6 +4,8 @@ A training has T steps. Networks are trained for T/8; a quarter of them goes on 
 the end (Jamieson and Talwalkar 2016, with factor 4). The schedule of a training does not depend on where it
 pauses, so that what goes on is never started again."""
 
+from itertools import pairwise
+
 from vitruvius.core import records
 from vitruvius.core.config import Strict
 from vitruvius.core.errors import UserError
@@ -53,6 +55,18 @@ class Plan(records.Record):
         """Return the optimiser steps of all trainings of the plan at most."""
         return _steps(self.rungs, self.finalists, self.steps) + SEEDS * self.baselines * self.steps
 
+    def further(self, index: int) -> float:
+        """Return the steps of a rung and of all that follows it, divided by those of the rung alone.
+
+        Of the networks of a rung a quarter goes on to the next; the finalists, after the last, are trained
+        with two seeds.
+        """
+        ends = [0, *(rung.steps for rung in self.rungs)]
+        steps = [end - begin for begin, end in pairwise(ends)]
+        steps.append(self.steps - ends[-1] + (SEEDS - 1) * self.steps)
+        whole = sum(count / FACTOR**later for later, count in enumerate(steps[index:]))
+        return whole / steps[index]
+
 
 def make(trainings: float, steps: int, available: int, front: bool = False) -> Plan:
     """Return the plan with the most networks that `trainings` full trainings pay for.
@@ -66,8 +80,8 @@ def make(trainings: float, steps: int, available: int, front: bool = False) -> P
             f"no time left: the budget pays for {trainings:.2g} trainings, and a search needs {SEEDS}; "
             "raise --hours, or lower --epochs or the budget of the network"
         )
-    baselines = sum(trainings >= needed for needed in NEEDED_FOR)
-    left = trainings - SEEDS * baselines
+    compared = baselines(trainings)
+    left = trainings - SEEDS * compared
     found = None
     for count in range(FACTOR, available + 1):
         rungs, finalists = _halved(count, steps, front)
@@ -75,7 +89,21 @@ def make(trainings: float, steps: int, available: int, front: bool = False) -> P
             break
         found = rungs, finalists
     rungs, finalists = found or ((), max(1, min(available, int(left) // SEEDS)))
-    return Plan(trainings=trainings, steps=steps, rungs=rungs, finalists=finalists, baselines=baselines)
+    return Plan(trainings=trainings, steps=steps, rungs=rungs, finalists=finalists, baselines=compared)
+
+
+def longest_warmup(steps: int) -> int:
+    """Return half of the shortest training: a network that has not seen the full rate cannot be judged by it.
+
+    >>> longest_warmup(4300)
+    268
+    """
+    return max(1, steps // (2 * max(FRACTIONS)))
+
+
+def baselines(trainings: float) -> int:
+    """Return how many networks to compare with so many full trainings pay for."""
+    return sum(trainings >= needed for needed in NEEDED_FOR)
 
 
 def _halved(count: int, steps: int, front: bool) -> tuple[tuple[Rung, ...], int]:

@@ -1,6 +1,7 @@
 """Before anything is trained: data, space, budget and networks of a search; what cannot work is refused."""
 
 import os
+import statistics
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,8 @@ from vitruvius.training.recipe import ClassifierSettings
 PRESET = -1
 """The number of the nearest preset; drawn networks have numbers from 0 on."""
 SCORED_PER_TRAINING = 4
+ANY = 10**6
+"""More networks than any plan trains."""
 MEMORY = 0.9
 """Share of the machine's memory that a training step may take."""
 
@@ -83,22 +86,31 @@ def prepare(config: Config, flags: Flags, planned: Plan | None = None) -> Prepar
     law = ("log-uniform" if config.front else "uniform") if config.sampling == "auto" else config.sampling
     rule = Rule(space, sizes, config.seed, law)
     steps = config.total_steps(len(data.train))
-    trainings: float = config.trainings or plan.DEFAULT
-    wanted = config.scored or SCORED_PER_TRAINING * plan.make(trainings, steps, 10**6).short
+    config = config.model_copy(update={"warmup": min(config.warmup, plan.longest_warmup(steps))})
     found = planned.prices if planned else prices.price_list()
-    drawn = _draw(rule, config, name, wanted, found)
+    least = plan.make(config.trainings or plan.DEFAULT, steps, ANY).short
+
+    def draw(short: int) -> tuple[Drawn, dict[int, Candidate]]:
+        wanted = config.scored or SCORED_PER_TRAINING * max(short, least)
+        drawn = _draw(rule, config, name, wanted, found)
+        return drawn, {one.number: one for one in (*drawn.candidates, drawn.largest) if one is not None}
+
+    drawn, networks = draw(planned.short if planned else 0)
+    rhythm = _pace(config, data, networks)
+    if planned is None:
+        trainings: float = config.trainings or plan.DEFAULT
+        if config.hours is not None:
+            trainings = (
+                config.hours * 3600 * workers(config) / _median_seconds(config, rhythm, networks, steps)
+            )
+            drawn, networks = draw(plan.make(trainings, steps, ANY).short)
+        planned = plan.make(trainings, steps, len(drawn.candidates), config.front is not None)
+        planned = planned.model_copy(update={"prices": found})
     assert drawn.largest is not None
-    networks = {candidate.number: candidate for candidate in (*drawn.candidates, drawn.largest)}
     preset, arch = _nearest_preset(sizes, drawn.largest)
     if arch is not None:
         price = cost.cost(arch)
         networks[PRESET] = Candidate(PRESET, arch, price.params, price.macs)
-    rhythm = _pace(config, data, networks)
-    if planned is None:
-        if config.hours is not None:
-            trainings = config.hours * 3600 * workers(config) / _mean_seconds(config, rhythm, networks, steps)
-        planned = plan.make(trainings, steps, len(drawn.candidates), config.front is not None)
-        planned = planned.model_copy(update={"prices": found})
     where = device.fingerprint(1, 1, device.choose_device(config.device))
     versions = runs.environment(("torch", "numpy", "safetensors", "optuna"), **where, data_sha256=data.sha256)
     return Prepared(
@@ -194,6 +206,6 @@ def _pace(config: Config, data: Dataset, networks: dict[int, Candidate]) -> Pace
     return pace.measure(settings, data, config.batch)
 
 
-def _mean_seconds(config: Config, rhythm: Pace, networks: dict[int, Candidate], steps: int) -> float:
-    seconds = [rhythm.seconds(one.arch, config.batch, steps) for one in networks.values()]
-    return sum(seconds) / len(seconds)
+def _median_seconds(config: Config, rhythm: Pace, networks: dict[int, Candidate], steps: int) -> float:
+    """Return the seconds of a full training; a few networks with many tokens would rule the mean."""
+    return statistics.median(rhythm.seconds(one.arch, config.batch, steps) for one in networks.values())

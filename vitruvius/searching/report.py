@@ -41,10 +41,13 @@ def blocks(result: Result) -> list[Block]:
 def about(result: Result) -> str:
     """Say in a paragraph what was done, in the order of the stages."""
     plan = result.plan
+    trained = {
+        rung.steps: sum(rung.steps in network.short for network in result.networks) for rung in plan.rungs
+    }
     rungs = ", ".join(
-        f"{counted(rung.networks, 'network')} for {counted(rung.steps, 'step')}" for rung in plan.rungs
+        f"{counted(count, 'network')} for {counted(steps, 'step')}" for steps, count in trained.items()
     )
-    finalists = counted(plan.finalists, "finalist")
+    finalists = counted(sum("finalist" in network.roles for network in result.networks), "finalist")
     return (
         f"{result.drawn:,} networks of the space {result.space} were drawn with seed {result.seed}; "
         f"{result.fitting:,} fit the budget. Trained were {rungs or 'no networks shortly'}, then {finalists} "

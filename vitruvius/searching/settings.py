@@ -51,7 +51,7 @@ class Config(RunConfig, DataChoice, Budget, Recipe, Augment, Compute):
     trainings: Annotated[int, Field(ge=2, le=10_000)] | None = None
     """What may be spent, counted in full trainings of --epochs; default: 20, unless --hours is given."""
     hours: Annotated[float, Field(gt=0, le=10_000)] | None = None
-    """What may be spent in hours on this machine; how many trainings that is, is estimated and recorded."""
+    """What may be spent in hours on this machine: networks are trained in rounds until they are spent."""
     front: Price | None = None
     """Search the best accuracy at every price instead of the best network."""
     candidates: Annotated[int, Field(ge=1, le=10_000_000)] = 50_000

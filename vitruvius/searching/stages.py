@@ -5,7 +5,6 @@ limits the search, a choice also depends on the clock and is recorded before it 
 """
 
 from collections.abc import Generator, Mapping, Sequence
-from itertools import product
 
 import numpy as np
 
@@ -13,9 +12,8 @@ from vitruvius.core.counted import counted
 from vitruvius.core.errors import WorkFailed
 from vitruvius.core.records import Note, Progress, Record
 from vitruvius.ranking import score, surrogate
-from vitruvius.searching import latency, plan, promotion, queueing
+from vitruvius.searching import latency, plan, promotion, queueing, spending
 from vitruvius.searching.plan import Rung
-from vitruvius.searching.prepare import PRESET
 from vitruvius.searching.results import Chosen, Learned, Stage
 from vitruvius.searching.state import Floats, Search
 from vitruvius.searching.study import Request
@@ -25,16 +23,17 @@ PROXIES = ("dss", "synflow", "snip", "grad_norm", "naswot", "zico", "az_expressi
 BATCH = 64
 """Images of the minibatch on which networks are scored, at most."""
 Stages = Generator[Record, None, list[int]]
+Steps = Generator[Record, None, None]
 
 
 def run(search: Search) -> Generator[Record, None, tuple[list[int], dict[str, int]]]:
     """Run all stages; return the finalists, and the networks to compare with by what they are."""
     prepared, drawn = search.prepared, search.prepared.drawn
     text = f"candidates: {drawn.fitting:,} of {drawn.tried:,} networks of the space {prepared.space} fit"
-    yield _stage(search, 1, text, _planned(search))
+    yield _stage(search, 1, text, spending.time_left(search))
     yield from latency.keep_fast(search)
     text = f"features: structure and {len(PROXIES)} scores of {counted(len(search.numbers), 'network')}"
-    yield _stage(search, 2, text, _planned(search))
+    yield _stage(search, 2, text, spending.time_left(search))
     yield from score_networks(search)
     if search.plan.rungs:
         finalists = yield from _halving(search)
@@ -44,13 +43,13 @@ def run(search: Search) -> Generator[Record, None, tuple[list[int], dict[str, in
             del prior[search.prepared.largest]
         finalists = promotion.promoted(prior, search.plan.finalists, search.prices())
         yield Note(text="the budget pays for a few full trainings only: the prior has chosen the networks")
-    baselines = _baselines(search)
+    baselines = spending.baselines(search)
     if prepared.config.hours is not None:
         finalists, baselines = yield from _in_time(search, finalists, baselines)
     numbers = list(dict.fromkeys([*finalists, *baselines.values()]))
     others = len(numbers) - len(finalists)
     text = f"finalists: {len(finalists)}, and {others} more to compare with, trained fully with two seeds"
-    yield _stage(search, 5, text, search.seconds_left(_rest(search, numbers)))
+    yield _stage(search, 5, text, search.seconds_left(spending.steps_left(search, numbers)))
     requests = [Request(number, search.plan.steps, seed) for seed in range(plan.SEEDS) for number in numbers]
     yield from queueing.train(search, requests)
     return finalists, baselines
@@ -76,65 +75,98 @@ def score_networks(search: Search) -> Generator[Record, None, None]:
 
 
 def _halving(search: Search) -> Stages:
-    """Train many networks shortly, and the best of them longer; return the finalists."""
+    """Train many networks shortly and the best longer, in rounds while --hours last; return the finalists."""
     first, *later = search.plan.rungs
-    steps = first.steps
-    text = (
-        f"short trainings: {counted(first.networks, 'network')} for {steps:,} of {search.plan.steps:,} steps"
-    )
-    yield _stage(search, 3, text, _planned(search))
+    short = f"for {first.steps:,} of {search.plan.steps:,} steps"
+    text = f"short trainings: {counted(first.networks, 'network')} {short}"
+    yield _stage(search, 3, text, spending.time_left(search))
+    # For each rung the networks that are trained as far, or further.
+    levels: list[list[int]] = [[] for _ in search.plan.rungs]
     half = -(-first.networks // 2)
-    chosen = yield from _choose(search, "first half", _by_prior(search, {}, [], half), "by the prior")
-    yield from queueing.train(search, [Request(number, steps) for number in chosen])
-    more = _second_half(search, chosen, first)
-    chosen += yield from _choose(search, "second half", more, "")
-    yield from queueing.train(search, [Request(number, steps) for number in chosen])
-    reached = [steps]
-    for rung in [*later, None]:
-        count = search.plan.finalists if rung is None else rung.networks
-        steps = search.plan.steps if rung is None else rung.steps
-        scores = _posterior(search, chosen, reached)
-        most = _affordable(search, count)
-        promoted = promotion.promoted(scores, most, search.prices(), search.prior)
-        name = f"for {steps:,} steps" if rung else "finalists"
-        promoted = yield from _choose(search, name, promoted, "")
-        said = search.learned[-1].sentence if search.learned else "by accuracy"
-        last = [*promoted, *_baselines(search).values()]
-        left = _planned(search) if rung else search.seconds_left(_rest(search, last))
-        yield _stage(search, 4, f"surrogate: {len(promoted)} go on. {said}", left)
-        if rung is None:
-            return promoted
-        yield from queueing.train(search, [Request(number, steps) for number in promoted])
-        reached.append(steps)
-    raise AssertionError("the last rung is the finalists'")
+    for step, count in (("first half", half), ("second half", first.networks - half)):
+        chosen = yield from _choose(search, step, _next(search, levels, step, count, least=1))
+        yield from queueing.train(search, [Request(number, first.steps) for number in chosen])
+        levels[0] += chosen
+    yield from _promote(search, levels, later, "")
+    round_ = 2
+    while search.prepared.config.hours is not None:
+        step = f"round {round_}"
+        more = yield from _choose(search, step, _next(search, levels, step, len(levels[0])))
+        if not more:
+            break
+        text = f"{step}: {counted(len(more), 'network')} more {short}"
+        yield _stage(search, 3, text, spending.time_left(search))
+        yield from queueing.train(search, [Request(number, first.steps) for number in more])
+        levels[0] += more
+        yield from _promote(search, levels, later, f", {step}")
+        round_ += 1
+    promoted = _best(search, levels, len(levels), search.plan.finalists)
+    finalists = yield from _choose(search, "finalists", promoted)
+    rest = search.seconds_left(
+        spending.steps_left(search, [*finalists, *spending.baselines(search).values()])
+    )
+    yield _stage(search, 4, f"surrogate: {len(finalists)} go on. {_learned(search)}", rest)
+    return finalists
 
 
-def _choose(search: Search, step: str, numbers: list[int], why: str) -> Stages:
+def _promote(search: Search, levels: list[list[int]], later: Sequence[Rung], round_: str) -> Steps:
+    """Train the best networks of each rung up to the next one."""
+    for index, rung in enumerate(later, 1):
+        count = max(rung.networks, len(levels[0]) // plan.FACTOR**index)
+        if search.prepared.config.hours is not None and len(levels[0]) == len(search.numbers):
+            count = len(levels[index - 1])  # no further round: as many as the time pays for
+        promoted = _best(search, levels, index, count)
+        promoted = yield from _choose(search, f"for {rung.steps:,} steps{round_}", promoted)
+        text = f"surrogate: {len(promoted)} go on. {_learned(search)}"
+        yield _stage(search, 4, text, spending.time_left(search))
+        yield from queueing.train(search, [Request(number, rung.steps) for number in promoted])
+        levels[index] += [number for number in promoted if number not in levels[index]]
+
+
+def _best(search: Search, levels: list[list[int]], index: int, count: int) -> list[int]:
+    """Return the networks of a rung that go on to the next, number `index`, or to the end.
+
+    With --hours, as many finalists as the time pays for.
+    """
+    scores = _posterior(search, levels[index - 1], [rung.steps for rung in search.plan.rungs[:index]])
+    if search.prepared.config.hours is not None and index == len(levels):
+        count = len(scores)
+    best = promotion.promoted(scores, count, search.prices(), search.prior)
+    return spending.paid_for(search, levels, best, index, least=1)
+
+
+def _learned(search: Search) -> str:
+    return search.learned[-1].sentence if search.learned else "by accuracy"
+
+
+def _choose(search: Search, step: str, numbers: list[int]) -> Stages:
     """Keep a choice, or take the one that was kept before the search was interrupted."""
     for line in search.lines:
         if line.get("kind") == "chosen" and line.get("step") == step:
             return list(line["networks"])
-    record = Chosen(step=step, networks=tuple(numbers), why=why)
+    record = Chosen(step=step, networks=tuple(numbers))
     search.folder.keep(record)
     yield record
     return numbers
 
 
-def _by_prior(search: Search, known: Mapping[int, float], chosen: Sequence[int], count: int) -> list[int]:
-    """Choose by the prior, the largest network that fits first."""
-    return promotion.first(search.prior, count, known, chosen, [search.prepared.largest], search.prices())
+def _next(search: Search, levels: list[list[int]], step: str, count: int, least: int = 0) -> list[int]:
+    """Choose networks for short trainings by what others have taught, or by the prior if that knows more.
 
-
-def _second_half(search: Search, chosen: list[int], rung: Rung) -> list[int]:
-    """Choose further networks by what the first half has taught, or by the prior if that is no better."""
-    count = max(0, _affordable(search, rung.networks) - len(chosen))
-    known = _known(search, rung.steps, chosen)
-    fit = _fit(search, search.numbers, known, [], "second half")
+    None where the time pays for so few that none of them would go on, unless `least` are wanted.
+    """
+    chosen, steps = levels[0], search.plan.rungs[0].steps
+    known = _known(search, steps, chosen)
+    fit = _fit(search, search.numbers, known, [], step) if chosen else None
     if fit is None or not fit.is_better:
-        return _by_prior(search, known, chosen, count)
-    predicted = dict(zip(search.numbers, fit.prediction_n.tolist(), strict=True))
-    left = {number: value for number, value in predicted.items() if number not in chosen}
-    return promotion.promoted(left, count, search.prices())
+        wanted = [search.prepared.largest]
+        found = promotion.first(search.prior, count, known, chosen, wanted, search.prices())
+    else:
+        predicted = dict(zip(search.numbers, fit.prediction_n.tolist(), strict=True))
+        left = {number: value for number, value in predicted.items() if number not in chosen}
+        found = promotion.promoted(left, count, search.prices())
+    paid = spending.paid_for(search, levels, found, 0, least)
+    return paid if least or len(paid) >= min(plan.FACTOR, len(found)) else []
 
 
 def _posterior(search: Search, chosen: list[int], reached: list[int]) -> dict[int, float]:
@@ -191,28 +223,6 @@ def _known(search: Search, steps: int, chosen: Sequence[int]) -> dict[int, float
     return {number: found[number] for number in chosen if number in found}
 
 
-def _baselines(search: Search) -> dict[str, int]:
-    """Return networks to compare with: the largest that fits, the nearest preset, the median candidate."""
-    found = {"the largest network that fits": search.prepared.largest}
-    if PRESET in search.prepared.networks:
-        found["the nearest preset"] = PRESET
-    known = queueing.accuracies(search, search.plan.rungs[0].steps) if search.plan.rungs else search.prior
-    ordered = sorted(known, key=lambda number: (known[number], number))
-    if ordered:
-        found["the median candidate"] = ordered[(len(ordered) - 1) // 2]
-    return dict(list(found.items())[: search.plan.baselines])
-
-
-def _affordable(search: Search, count: int) -> int:
-    """Return how many of `count` networks the time pays for, if --hours limits the search."""
-    hours = search.prepared.config.hours
-    if hours is None:
-        return count
-    rest = _planned(search)
-    left = 3600 * hours - search.spent
-    return max(1, int(count * min(1.0, max(0.0, left / rest)))) if rest > 0 else count
-
-
 def _in_time(
     search: Search, finalists: list[int], baselines: dict[str, int]
 ) -> Generator[Record, None, tuple[list[int], dict[str, int]]]:
@@ -220,7 +230,7 @@ def _in_time(
     left = 3600 * (search.prepared.config.hours or 0.0) - search.spent
 
     def needed() -> float:
-        return search.seconds_left(_rest(search, [*finalists, *baselines.values()]))
+        return search.seconds_left(spending.steps_left(search, [*finalists, *baselines.values()]))
 
     finalists, baselines = list(finalists), dict(baselines)
     while needed() > left and (len(baselines) > 1 or len(finalists) > 1):
@@ -228,24 +238,10 @@ def _in_time(
             baselines.popitem()
         else:
             finalists.pop()
-    kept = yield from _choose(search, "in time", finalists, "")
-    names = list(baselines)
-    count = yield from _choose(search, "compared in time", list(range(len(names))), "")
-    return kept, {name: baselines[name] for name in names if names.index(name) in count}
-
-
-def _planned(search: Search) -> float:
-    """Return the seconds of the whole plan that are not spent yet, by the mean network."""
-    total = max(0, search.plan.total_steps - sum(queueing.steps_done(search).values()))
-    numbers = search.numbers
-    return search.seconds_left([(number, 1) for number in numbers]) * total / len(numbers)
-
-
-def _rest(search: Search, numbers: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the steps that full trainings of these networks with two seeds still need."""
-    done = queueing.steps_done(search)
-    trainings = product(dict.fromkeys(numbers), range(plan.SEEDS))
-    return [(number, max(0, search.plan.steps - done.get((number, seed), 0))) for number, seed in trainings]
+    kept = yield from _choose(search, "in time", finalists)
+    count = yield from _choose(search, "compared in time", list(range(len(baselines))))
+    named = list(spending.comparable(search).items())
+    return kept, dict(named[index] for index in count)
 
 
 def _stage(search: Search, number: int, text: str, left: float) -> Stage:

@@ -69,9 +69,13 @@ class Search:
         return found
 
     def seconds_left(self, networks: Sequence[tuple[int, int]]) -> float:
-        """Return the seconds that training networks for so many steps will take."""
-        seconds = sum(self._seconds(number, steps) for number, steps in networks)
-        return self.slowness() * seconds / workers(self.prepared.config)
+        """Return the seconds in which all workers train networks for so many steps."""
+        return sum(self.seconds(networks))
+
+    def seconds(self, networks: Sequence[tuple[int, int]]) -> list[float]:
+        """Return the share of each network, and of so many steps, in the seconds of all workers."""
+        share = self.slowness() / workers(self.prepared.config)
+        return [share * self._seconds(number, steps) for number, steps in networks]
 
     def slowness(self) -> float:
         """Return how many times as long as predicted the trainings took that have ended; 1 before the first.

@@ -1,8 +1,9 @@
 """Search the best Vision Transformer for your images within a budget, by short trainings that are continued.
 
 Networks within the budget are drawn from a space; many are trained for an eighth, a quarter of these for
-half, the finalists fully with two seeds. Said first: the recommended network, and what is gained over the
-largest network that fits. The winner is a run that predict and export take.
+half, the finalists fully with two seeds; with --hours in rounds until the time is spent. Said first: the
+recommended network, and what is gained over the largest network that fits. The winner is a run that predict
+and export take.
 
 vitruvius search --data mnist --max-params 100000
 vitruvius search --data fashion_mnist:mini --max-params 100000 --trainings 20 --spread processes --name shoes
@@ -14,6 +15,7 @@ from collections.abc import Iterator
 
 from vitruvius.core import records, runs, signals
 from vitruvius.core.config import Flags
+from vitruvius.core.counted import counted
 from vitruvius.searching.settings import Config as Config
 
 
@@ -33,4 +35,7 @@ def run(config: Config, flags: Flags = Flags()) -> Iterator[records.Record]:
                 return
             yield from config.decode()
             prepared = session.resumed(folder, config, flags)
+        if (warmup := prepared.config.warmup) < config.warmup:
+            why = f"half of the shortest trainings instead of {config.warmup:,}"
+            yield records.Note(text=f"the learning rate rises for {counted(warmup, 'step')}, {why}")
         yield from session.run(folder, prepared, flags, stop)

@@ -87,7 +87,7 @@ def _ranking(folder: Path, config: dict[str, Any], lines: Lines) -> Progress:
 
 
 def _search(folder: Path, config: dict[str, Any], lines: Lines) -> Progress:
-    """Optimiser steps of the plan; the time left is that which the stage has told, less what was spent."""
+    """Steps of the plan, or seconds of --hours; left is what the stage has told, less what was spent."""
     plans, stages = library.typed(folder, lines, Plan), library.typed(folder, lines, Stage)
     trained = library.typed(folder, lines, Trained)
     if not plans:
@@ -98,15 +98,17 @@ def _search(folder: Path, config: dict[str, Any], lines: Lines) -> Progress:
         reached[key] = max(one.steps, reached.get(key, 0))
     count, total = len({one.network for one in trained}), plans[-1].total_steps
     sentence = f"{counted(count, 'network')} trained so far"
-    left = None
+    left, spent = None, 0.0
     if stages:
         stage = stages[-1]
         sentence = f"{stage.stage}. {stage.text} · {sentence}"
         told, began = stage.timing.get("left"), stage.timing.get("spent") or 0.0
         spent = max([one.timing.get("spent", 0.0) for one in trained], default=0.0)
         left = None if told is None else max(0.0, told - max(0.0, spent - began))
-    done = min(sum(reached.values()), total)
-    return Progress(sentence=sentence, done=done, total=total, seconds_left=left)
+    done, hours = sum(reached.values()), config.get("hours")
+    if isinstance(hours, int | float):  # spent in as many rounds as they pay for
+        done, total = round(spent), round(3600 * hours)
+    return Progress(sentence=sentence, done=min(done, total), total=total, seconds_left=left)
 
 
 def _counted(folder: Path, config: dict[str, Any], lines: Sequence[Any], noun: str = "record") -> Progress:
