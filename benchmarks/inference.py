@@ -8,7 +8,7 @@
 Ours is what `train` does after an epoch (`evaluate`: bytes to scores, loss and accuracy) and what `predict`
 does with pictures that are read (`predict`: normalised, probabilities, the best classes by name). Peers only
 compute the scores of normalised images, in batches of the same size, eagerly and compiled. All take turns in
-one process.
+one process, which keeps freed memory for all of them, as evaluation and `predict` do.
 
 Fails if either is less than 1.5 times as fast as the best peer."""
 
@@ -22,7 +22,7 @@ from benchmarks import peers, record, turns
 from benchmarks.turns import Contestant
 from vitruvius.arch import tables
 from vitruvius.arch.arch import Arch
-from vitruvius.core import files
+from vitruvius.core import allocator, files
 from vitruvius.core.errors import UserError
 from vitruvius.nn.vit import build
 from vitruvius.objectives.classify import classify
@@ -134,7 +134,8 @@ def main() -> None:
         raise SystemExit(f"{', '.join(missing)} missing: pip install --no-deps vit-pytorch einops; '.[slow]'")
     torch.set_num_threads(options.threads)
     run = {"date": record.today()["date"], "load": load}
-    rows = [row | run for preset in options.only or PRESETS for row in measure(preset, IMAGES, options)]
+    with allocator.keeping_freed_memory():
+        rows = [row | run for preset in options.only or PRESETS for row in measure(preset, IMAGES, options)]
     print(record.write("inference", [*others(rows), *rows], threads=options.threads, images=IMAGES))
     if broken := failures(rows):
         raise SystemExit("\n".join(broken))

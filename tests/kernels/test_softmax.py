@@ -53,6 +53,26 @@ def test_the_output_without_gradients_is_that_with_gradients(
     assert axes == [-2 if queries > 1 and keys <= 32 else -1]  # over columns where that is faster
 
 
+@pytest.mark.parametrize(("queries", "keys"), [(7, 6), (6, 6), (40, 32), (40, 33)])
+def test_compiled_code_with_more_queries_than_keys_goes_over_columns(queries: int, keys: int) -> None:
+    found: dict[bool, list[Tensor]] = {}
+    axes: list[int] = []
+
+    def backend(graph: torch.fx.GraphModule, inputs: object) -> torch.fx.GraphModule:
+        axes.extend(node.args[1] for node in graph.graph.nodes if node.target == "softmax")
+        return graph
+
+    for compiled in (False, True):
+        q, k, v = (value.requires_grad_() for value in draw(queries, keys))
+        attend = torch.compile(softmax.attend, backend=backend) if compiled else softmax.attend
+        output = attend(q, k, v)
+        output.sin().sum().backward()
+        found[compiled] = [output, *(value.grad for value in (q, k, v) if value.grad is not None)]
+    for one, other in zip(found[False], found[True], strict=True):
+        assert torch.allclose(one, other, rtol=0, atol=1e-12)
+    assert axes == [-2 if queries > keys and keys <= 32 else -1]
+
+
 @pytest.mark.parametrize("keys", [6, 100])
 def test_beta_zero_is_the_mean(keys: int) -> None:
     q, k, v = draw(keys=keys)

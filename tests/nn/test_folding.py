@@ -272,7 +272,7 @@ def test_second_derivatives_agree() -> None:
 
 @pytest.mark.slow
 def test_a_compiled_network_gives_the_same_gradients() -> None:
-    model = ViT(Arch(image=8, patch=4, width=8, heads=2, head_dim=8, depth=1, mlp=8)).double()
+    model = ViT(Arch(image=8, patch=4, width=8, heads=2, head_dim=8, depth=2, mlp=8)).double()
     assert cost.cost(model.arch).pass_macs
     images, labels = torch.randn(2, 1, 8, 8, dtype=torch.float64), torch.tensor([1, 7])
     compiled: Any = torch.compile(model, fullgraph=True)

@@ -93,16 +93,19 @@ def test_a_device_that_promises_no_bits_says_so(monkeypatch: pytest.MonkeyPatch)
     [
         ("mnist-slim", 32, 1e13, 2, 2),
         ("mnist-slim", 32, 1e13, 1, 1),
-        ("mnist-slim", 24, 1e13, 64, 3),  # 8 images each
-        ("mnist-slim", 48, 1e13, 64, 4),
-        ("mnist-slim", 256, 1e13, 64, 1),
-        ("mnist-slim", 15, 1e13, 64, 1),
+        ("mnist-slim", 32, 1e13, 64, 2),  # a share of 16 images is worth the update of all parameters
+        ("mnist-slim", 48, 1e13, 64, 3),
+        ("mnist-slim", 256, 1e13, 64, 4),
+        ("mnist-slim", 16, 1e13, 64, 1),
         ("mnist-slim", 32, 1e11, 2, 1),
         ("mnist", 32, 1e13, 2, 1),
-        ("vit_tiny_patch16_224", 32, 1e18, 2, 1),
+        ("mnist", 256, 1e13, 2, 2),
+        ("vit_tiny_patch16_224", 1, 1e18, 2, 1),  # no image is shared
+        ("vit_tiny_patch16_224", 8, 1e18, 2, 2),
+        ("vit_tiny_patch16_224", 64, 1e18, 2, 1),
     ],
 )
-def test_processes_share_the_batches_of_long_trainings_of_small_networks(
+def test_processes_share_the_batches_of_long_trainings_unless_parameters_outweigh_images(
     preset: str, batch: int, work: int, threads: int, expected: int
 ) -> None:
     from vitruvius.arch import tables

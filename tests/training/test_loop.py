@@ -159,6 +159,19 @@ def test_clipping_has_the_bits_of_torch(share: float) -> None:
     assert ours[3].grad is None
 
 
+@pytest.mark.parametrize("limit", [0.0, 0.5, 1e6])
+def test_gradients_in_one_tensor_are_clipped_as_each_for_itself(limit: float) -> None:
+    torch.manual_seed(0)
+    ours, theirs = ([nn.Parameter(torch.zeros(size)) for size in (3, 70, 1)] for _ in range(2))
+    flat = torch.randn(74)
+    for mine, other, part in zip(ours, theirs, flat.split([3, 70, 1]), strict=True):
+        mine.grad, other.grad = part, part.clone()
+    assert loop._clip(ours, limit, flat) == pytest.approx(float(loop._clip(theirs, limit)))
+    for mine, other in zip(ours, theirs, strict=True):
+        assert mine.grad is not None
+        assert torch.allclose(mine.grad, other.grad, rtol=1e-6, atol=0)  # type: ignore[arg-type]
+
+
 def test_a_time_limit_counts_this_start_only(monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = itertools.count()
     monkeypatch.setattr("time.perf_counter", lambda: float(next(ticks)))

@@ -26,16 +26,21 @@ COMPILE_PAYS_WITHIN = 300.0
 
 The same measurements: compiling takes 15 to 17 s and saves a fifth of each step, so that it is repaid after
 85 s on a machine that is idle, and after several times that on one that is not. """
-IMAGES_PER_WORKER, MOST_WORKERS = 8, 4
-"""Images below which a share of a batch keeps no process busy. Each process adds up the gradients of all: of
-more than so many the machine would read too many copies of them in every step."""
-SMALL_STEP = 2e8
-"""Multiply-adds of the forward pass of a step above which threads inside the operations do as well.
+MOST_WORKERS = 4
+"""Each process adds up the gradients of all: of more than so many the machine would read too many copies of
+them in every step."""
+SHARE_PER_PARAMETER = 250
+"""Multiply-adds of a process's share of a batch per parameter below which threads do better.
 
-Measured by benchmarks/train_step.py, compiled, on two cores of an AMD EPYC: `mnist-slim` with 32 images
-(1.2e8) takes 10.9 ms with two processes and 12.6 with two threads, with 256 (9e8) 71 and 64; `mnist` with 32
-(3.5e8) 24.4 and 22.7, with 256 (2.6e9) 153 and 140.
+Every process adds up all gradients and updates all parameters: its share of the images must be worth that.
+Threads, which wait for one another in every operation, and two processes, compiled, freed memory kept, two
+cores of an AMD EPYC, 18 November 2026: `mnist` with 32 images (182 multiply-adds per parameter) 21.4 and
+23.6 ms, with 256 (1,460) 142 and 128; `mnist-slim` with 32 (282) 12.6 and 10.9 (of 17 November), with 256
+(2,259) 77 and 50; `cifar` with 32 (1,073) 217 and 216, with 256 (8,587) 1,827 and 1,724; ViT-Ti/16 with 8
+images of 224 pixels (877) 428 and 376.
 """
+LARGE_STEP = 6e10
+"""Multiply-adds of the forward pass of a step above which nothing was measured, and threads are taken."""
 WORKERS_PAY_AFTER = 1e12
 """Multiply-adds of forward passes that repay starting processes: each imports torch and reads the data."""
 PRECISIONS = {
@@ -109,10 +114,11 @@ def should_compile(choice: str, macs: float, time_limit: float | None = None) ->
 def choose_workers(choice: int, arch: Arch, batch: int, work: int, where: torch.device, threads: int) -> int:
     r"""Return how many processes share each batch of `batch` images; `choice` 0 leaves that to the sizes.
 
-    Threads inside the operations of a small network mostly wait for one another; processes, each with a share
-    of the batch, meet once per step to sum their gradients. With $T$ threads to use, $W = \min(4, T,
-    \lfloor B/8 \rfloor)$ processes are started if $W \ge 2$, a step of $B$ images takes at most 2e8
-    multiply-adds forward, and the whole run (`work`) at least 1e12, so that the start is repaid.
+    Threads inside an operation wait for one another; processes, each with a share of the batch, meet once per
+    step to sum their gradients. With $T$ threads to use, $M$ multiply-adds per image and $P$ parameters,
+    $W = \min(4, T, B, \lfloor BM/250P \rfloor)$ processes are started if $W \ge 2$, a step of $B$ images
+    takes at most 6e10 multiply-adds forward, and the whole run (`work`) at least 1e12, so that the start is
+    repaid.
     """
     if where.type != "cpu":
         if choice > 1:
@@ -121,10 +127,11 @@ def choose_workers(choice: int, arch: Arch, batch: int, work: int, where: torch.
             )
         return 1
     found = cost.cost(arch)
-    workers = min(MOST_WORKERS, threads, batch // IMAGES_PER_WORKER)
-    is_small = batch * found.macs + found.pass_macs <= SMALL_STEP
+    forward = batch * found.macs
+    workers = min(MOST_WORKERS, threads, batch, forward // (SHARE_PER_PARAMETER * found.params))
+    is_measured = forward + found.pass_macs <= LARGE_STEP
     is_long = work >= WORKERS_PAY_AFTER
-    return choice or (workers if workers >= 2 and is_small and is_long else 1)
+    return choice or (workers if workers >= 2 and is_measured and is_long else 1)
 
 
 def compiler() -> str | None:

@@ -220,10 +220,20 @@ def share(sample_B: Tensor) -> tuple[Tensor, bool]:
     return (mine, True) if len(mine) else (sample_B[:1], False)
 
 
-def reduce_gradients(parameters: Sequence[Tensor], numbers: Tensor) -> Tensor:
-    """Sum the gradients over all processes, in place, and return the sums of the numbers: one all-reduce."""
+class Sums(NamedTuple):
+    """Sums over all processes: of a few numbers, and of all gradients in one tensor if there are several."""
+
+    numbers: Tensor
+    gradients: Tensor | None = None
+
+
+def reduce_gradients(parameters: Sequence[Tensor], numbers: Tensor) -> Sums:
+    """Sum the gradients and the numbers over all processes by one all-reduce.
+
+    The gradients of the parameters become parts of the one tensor that is returned.
+    """
     if world_size() == 1:
-        return numbers
+        return Sums(numbers)
     trained = [parameter for parameter in parameters if parameter.grad is not None]
     gradients = [parameter.grad for parameter in trained if parameter.grad is not None]
     lengths, first = [gradient.numel() for gradient in gradients], gradients[0]
@@ -233,12 +243,11 @@ def reduce_gradients(parameters: Sequence[Tensor], numbers: Tensor) -> Tensor:
         summed = all_reduce_sum(numbers) if shared.sums is None else _collective(shared.sums.total, numbers)
         flat = shared.gradients.total()
     else:
-        flat = torch.cat([*(gradient.flatten() for gradient in gradients), numbers.to(first.dtype)])
-        all_reduce_sum(flat)
-        summed = flat[len(flat) - len(numbers) :]
-    for parameter, part in zip(trained, torch.split(flat[: sum(lengths)], lengths), strict=True):
+        whole = torch.cat([*(gradient.flatten() for gradient in gradients), numbers.to(first.dtype)])
+        flat, summed = all_reduce_sum(whole).tensor_split([sum(lengths)])
+    for parameter, part in zip(trained, torch.split(flat, lengths), strict=True):
         parameter.grad = part.view_as(parameter)
-    return summed
+    return Sums(summed, flat)
 
 
 def all_reduce_sum(values: Tensor) -> Tensor:

@@ -191,10 +191,10 @@ def step(job: Job, sample_B: Tensor) -> None:
     rate = recipe.rate(cursor.step + 1, len(job.train))
     for group in job.optimiser.param_groups:
         group["lr"] = rate * group.get("lr_factor", 1.0)  # layers may learn more slowly than the head
-    numbers = _backward(job, sample_B)
+    numbers, flat = _backward(job, sample_B)
     if job.scaler is not None:
         job.scaler.unscale_(job.optimiser)
-    norm = _clip(job.parameters, recipe.clip)
+    norm = _clip(job.parameters, recipe.clip, flat)
     job.taken.append(Taken(cursor.step + 1, len(sample_B), numbers, norm))
     if job.train.device.type == "cpu" or (cursor.step + 1) % READ_EVERY == 0:
         read_numbers(job)
@@ -241,8 +241,8 @@ def _validate(job: Job) -> tuple[float, float | None]:
         return evaluate(job, job.validation)
 
 
-def _backward(job: Job, sample_B: Tensor) -> Tensor:
-    """Add up the gradients of the mean loss over parts and processes; return the numbers of `Taken`."""
+def _backward(job: Job, sample_B: Tensor) -> distributed.Sums:
+    """Add up the gradients of the mean loss over parts and processes; return the numbers of `Taken` too."""
     recipe = job.recipe
     parts, counts = _parts(recipe, sample_B)
     generator = seeds.generator(recipe.seed, "step", job.cursor.step, distributed.rank())
@@ -255,12 +255,12 @@ def _backward(job: Job, sample_B: Tensor) -> Tensor:
         with autocast(job):
             found = measure(job.model, batch, generator)
             value = found.value if job.scaler is None else job.scaler.scale(found.value)
-            (value * share).backward()  # type: ignore[no-untyped-call]
+            (value if share == 1 else value * share).backward()  # type: ignore[no-untyped-call]
         numbers = _numbers(found, share)
         total = numbers if total is None else total + numbers
     assert total is not None
     if distributed.world_size() == 1:
-        return total
+        return distributed.Sums(total)
     own = torch.tensor([float(request) for request in _own_requests(job)], dtype=total.dtype)
     return distributed.reduce_gradients(job.parameters, torch.cat([total, own.to(total.device)]))
 
@@ -275,10 +275,13 @@ def _parts(recipe: Recipe, sample_B: Tensor) -> tuple[Sequence[Tensor], bool]:
 
 def _numbers(found: Loss, share: float = 1.0) -> Tensor:
     """Return a part's share of the loss, and its correct count, as a vector on their device."""
+    if found.value.device.type == "cpu":  # nobody waits for these numbers
+        correct = 0 if found.correct is None or not share else found.correct.item()
+        return torch.tensor([found.value.item() * share, correct], dtype=torch.float64)
     wide = torch.float32 if found.value.device.type == "mps" else torch.float64
     loss = found.value.detach().to(wide) * share
-    correct = torch.zeros_like(loss) if found.correct is None or not share else found.correct.to(wide)
-    return torch.stack([loss, correct])
+    count = torch.zeros_like(loss) if found.correct is None or not share else found.correct.to(wide)
+    return torch.stack([loss, count])
 
 
 def read_numbers(job: Job) -> None:
@@ -286,7 +289,11 @@ def read_numbers(job: Job) -> None:
     taken, cursor = job.taken, job.cursor
     if not taken:
         return
-    rows = torch.stack([torch.cat([one.numbers, one.norm.to(one.numbers)[None]]) for one in taken]).tolist()
+    if job.train.device.type == "cpu":
+        rows = [[*one.numbers.tolist(), one.norm.item()] for one in taken]
+    else:
+        vectors = [torch.cat([one.numbers, one.norm.to(one.numbers)[None]]) for one in taken]
+        rows = torch.stack(vectors).tolist()
     for one, (loss, correct, *asked, norm) in zip(taken, rows, strict=True):
         # A float16 gradient may overflow: the scaler leaves that step out.
         if not math.isfinite(loss) or (job.scaler is None and not math.isfinite(norm)):
@@ -331,15 +338,21 @@ def autocast(job: Job) -> AbstractContextManager[Any]:
     return nullcontext() if job.autocast is None else torch.autocast(job.train.device.type, job.autocast)
 
 
-def _clip(parameters: Sequence[Tensor], limit: float) -> Tensor:
+def _clip(parameters: Sequence[Tensor], limit: float, flat: Tensor | None = None) -> Tensor:
     """Scale the gradients down to a norm of `limit` (0 = any norm); return the norm before.
 
-    The bits are those of `clip_grad_norm_`, which multiplies by 1 where nothing is to be clipped.
+    The bits are those of `clip_grad_norm_`, which multiplies by 1 where nothing is to be clipped. Where all
+    gradients lie in one tensor, `flat`, that is measured and scaled.
     """
-    norm = nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
+    gradients = [p.grad for p in parameters if p.grad is not None] if flat is None else [flat]
+    norm = nn.utils.get_total_norm(gradients)
     # Only a CPU knows the norm without waiting.
-    if limit and not (norm.device.type == "cpu" and float(norm) < CERTAINLY_BELOW * limit):
+    if not limit or (norm.device.type == "cpu" and float(norm) < CERTAINLY_BELOW * limit):
+        return norm
+    if flat is None:
         nn.utils.clip_grads_with_norm_(parameters, limit, norm)
+    else:
+        flat.mul_((limit / (norm + 1e-6)).clamp(max=1.0))
     return norm
 
 
