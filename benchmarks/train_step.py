@@ -6,8 +6,8 @@
     python -m benchmarks.train_step --only mnist,32 --keep-memory
 
 Ours is `loop.step`: batch assembly, augmentation, schedule, clipping and metrics included, which the peers do
-not do; `bare` is our network's forward, backward and optimiser alone. Peers run eagerly with the default
-optimiser, as people use them, and compiled with the fused one. All live in one process and take turns; ratios
+not do; `bare` is our network's forward, backward and optimiser alone. Peers run eagerly with torch's default
+optimiser, as people use them, and compiled with its fused one. All live in one process and take turns; ratios
 are medians over paired blocks with an interval of 95 %. The time to compile is left out and stated. The share
 of the matmul peak is the step's arithmetic (three forward passes) over what one large product reaches in the
 same process.
@@ -23,7 +23,7 @@ import argparse
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -41,9 +41,9 @@ from vitruvius.arch.arch import Arch
 from vitruvius.core import allocator, files
 from vitruvius.core.errors import UserError
 from vitruvius.nn.vit import build
-from vitruvius.objectives import Batch, Loss
+from vitruvius.objectives import Batch
 from vitruvius.objectives.classify import classify
-from vitruvius.training import device, distributed, loop
+from vitruvius.training import compiling, device, distributed, loop
 from vitruvius.training.batches import Batches
 from vitruvius.training.loop import Job
 from vitruvius.training.recipe import Augment, Recipe
@@ -93,12 +93,7 @@ def job(case: Case, compiled: bool) -> Job:
     recipe = Recipe(batch=case.batch, epochs=1000)
     found = Job(model, classify, train, train, recipe, optimiser)
     if compiled:
-        forward: Any = torch.compile(model)
-
-        def measure(_: nn.Module, batch: Batch, generator: torch.Generator | None) -> Loss:
-            return classify(forward, batch, generator)
-
-        found.compiled = measure
+        found.compiled = compiling.compiled(model, classify, train.device)
     return found
 
 
@@ -114,22 +109,29 @@ def ours(case: Case, compiled: bool) -> Contestant:
     return take
 
 
-def network(model: nn.Module, case: Case, fused: bool, compiled: bool) -> Contestant:
-    """Forward, backward and optimiser alone, on one batch of normalised images."""
-    arch = case.arch
-    x, y = _batch(arch, case.batch)
-    optimiser: torch.optim.Optimizer
-    optimiser = (
-        optimisers.build("adamw", model, 1e-3, 0.05)
-        if fused
-        else torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.05)
-    )
-    model.train()
+def network(model: nn.Module, case: Case, compiled: bool) -> Contestant:
+    """Forward, backward and optimiser of a peer, on one batch of normalised images."""
+    parameters = model.train().parameters()
+    optimiser = torch.optim.AdamW(parameters, lr=1e-3, weight_decay=0.05, fused=compiled or None)
     forward: Any = torch.compile(model) if compiled else model
+    return _steps(lambda x, y: cross_entropy(forward(x), y), optimiser, case)
+
+
+def bare(case: Case, compiled: bool) -> Contestant:
+    """The same of our network, compiled as `train` compiles it."""
+    work = job(case, compiled)
+    measure, source = work.compiled or work.measure, torch.Generator()
+    return _steps(lambda x, y: measure(work.model, Batch(x, y), source).value, work.optimiser, case)
+
+
+def _steps(
+    loss: Callable[[Tensor, Tensor], Tensor], optimiser: torch.optim.Optimizer, case: Case
+) -> Contestant:
+    x, y = _batch(case.arch, case.batch)
 
     def take(count: int) -> None:
         for _ in range(count):
-            cross_entropy(forward(x), y).backward()
+            loss(x, y).backward()
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
 
@@ -138,13 +140,13 @@ def network(model: nn.Module, case: Case, fused: bool, compiled: bool) -> Contes
 
 def contestants(case: Case, compiles: bool) -> dict[str, Contestant]:
     """Ours and the peers, eager and compiled."""
-    found = {"vitruvius, eager": ours(case, False), "bare, eager": _bare(case, False)}
+    found = {"vitruvius, eager": ours(case, False), "bare, eager": bare(case, False)}
     for name, make in peers.makers(case.arch).items():
-        found[f"{name}, eager"] = network(make(), case, fused=False, compiled=False)
+        found[f"{name}, eager"] = network(make(), case, compiled=False)
     if compiles:
-        found |= {"vitruvius, compiled": ours(case, True), "bare, compiled": _bare(case, True)}
+        found |= {"vitruvius, compiled": ours(case, True), "bare, compiled": bare(case, True)}
         for name, make in peers.makers(case.arch).items():
-            found[f"{name}, compiled"] = network(make(), case, fused=True, compiled=True)
+            found[f"{name}, compiled"] = network(make(), case, compiled=True)
     return found
 
 
@@ -320,10 +322,6 @@ def main() -> None:
     print(record.write("train_step", [*others(rows), *rows], threads=options.threads))
     if broken := failures(rows):
         raise SystemExit("\n".join(broken))
-
-
-def _bare(case: Case, compiled: bool) -> Contestant:
-    return network(build(case.arch, 0), case, fused=True, compiled=compiled)
 
 
 def _batch(arch: Arch, batch: int) -> tuple[Tensor, Tensor]:

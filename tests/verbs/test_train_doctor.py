@@ -158,7 +158,7 @@ def test_watching_turns_compilation_off_and_never_for_a_compiled_run(
     assert train(tmp_path, *PLAIN, "--epochs", "1", "--name", "b", "--doctor", "--compile", "on") == 0
     assert "runs without torch.compile" in capsys.readouterr().err
     assert files.read_json(tmp_path / "train" / "b" / "config.json")["compile"] == "off"
-    monkeypatch.setattr(torch, "compile", lambda model: model)
+    monkeypatch.setattr(torch, "compile", lambda function, **_: function)
     assert train(tmp_path, *PLAIN, "--epochs", "1", "--name", "a", "--compile", "on") == 0
     assert train(tmp_path, "--resume", "a", "--epochs", "2", "--doctor") == 2
     assert "a is compiled" in capsys.readouterr().err

@@ -120,8 +120,8 @@ class Batches:
 
     def _chosen(self, values: Tensor, sample_B: Tensor) -> Tensor:
         if values.device.type == self.device.type:
-            return values[sample_B.to(values.device, non_blocking=True)]
-        chosen = values[sample_B]
+            return values.index_select(0, sample_B.to(values.device, non_blocking=True))
+        chosen = values.index_select(0, sample_B)
         # Only from pinned memory is a copy made while the host goes on.
         chosen = chosen.pin_memory() if self.device.type == "cuda" else chosen
         return chosen.to(self.device, non_blocking=True)

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 import torch
-from torch import Generator, nn
 
 from vitruvius import datasets, objectives, optimisers
 from vitruvius.arch import cost
@@ -20,11 +19,11 @@ from vitruvius.core.records import Note, Record
 from vitruvius.core.runs import RunFolder
 from vitruvius.datasets import Dataset
 from vitruvius.nn.vit import ViT, build
-from vitruvius.objectives import Batch, Loss
 from vitruvius.training import (
     auto,
     baselines,
     comparison,
+    compiling,
     device,
     distributed,
     evaluate,
@@ -183,13 +182,7 @@ def job(settings: ClassifierSettings, data: Dataset, arch: Arch, where: torch.de
     net.set_drop_path(settings.drop_path)
     net.freeze(settings.freeze)
     model = net.to(where, dtype).train()
-    measure, compiled = _measure(settings, data, where, dtype), None
-    if settings.compile == "on":
-        forward: Any = torch.compile(model)
-
-        def compiled(_: nn.Module, batch: Batch, generator: Generator | None) -> Loss:
-            return measure(forward, batch, generator)
-
+    measure = _measure(settings, data, where, dtype)
     torch.manual_seed(settings.seed + distributed.rank())
     tensors: dict[str, Any] = {"dtype": dtype, "device": where}
     chosen: dict[str, Any] = {
@@ -201,7 +194,7 @@ def job(settings: ClassifierSettings, data: Dataset, arch: Arch, where: torch.de
     return Job(
         model=model,
         measure=measure,
-        compiled=compiled,
+        compiled=compiling.compiled(model, measure, where) if settings.compile == "on" else None,
         train=batches_of(data, data.train, seed=settings.seed, **chosen, **tensors).placed(),
         validation=batches_of(data, data.validation, **tensors).placed(),
         evaluation_batch=memory.evaluation_batch(arch, where, EVALUATION_BATCH),

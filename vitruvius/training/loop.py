@@ -194,7 +194,8 @@ def step(job: Job, sample_B: Tensor) -> None:
     numbers, flat = _backward(job, sample_B)
     if job.scaler is not None:
         job.scaler.unscale_(job.optimiser)
-    norm = _clip(job.parameters, recipe.clip, flat)
+    gradients = [p.grad for p in job.parameters if p.grad is not None] if flat is None else [flat]
+    norm = _clip(gradients, recipe.clip)
     job.taken.append(Taken(cursor.step + 1, len(sample_B), numbers, norm))
     if job.train.device.type == "cpu" or (cursor.step + 1) % READ_EVERY == 0:
         read_numbers(job)
@@ -338,21 +339,16 @@ def autocast(job: Job) -> AbstractContextManager[Any]:
     return nullcontext() if job.autocast is None else torch.autocast(job.train.device.type, job.autocast)
 
 
-def _clip(parameters: Sequence[Tensor], limit: float, flat: Tensor | None = None) -> Tensor:
+def _clip(gradients: list[Tensor], limit: float) -> Tensor:
     """Scale the gradients down to a norm of `limit` (0 = any norm); return the norm before.
 
-    The bits are those of `clip_grad_norm_`, which multiplies by 1 where nothing is to be clipped. Where all
-    gradients lie in one tensor, `flat`, that is measured and scaled.
+    The bits are those of `clip_grad_norm_`, which multiplies by 1 where nothing is to be clipped and sorts
+    tensors by device and type first: it takes 0.31 ms for those of `mnist-slim`, without that 0.20.
     """
-    gradients = [p.grad for p in parameters if p.grad is not None] if flat is None else [flat]
-    norm = nn.utils.get_total_norm(gradients)
+    norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
     # Only a CPU knows the norm without waiting.
-    if not limit or (norm.device.type == "cpu" and float(norm) < CERTAINLY_BELOW * limit):
-        return norm
-    if flat is None:
-        nn.utils.clip_grads_with_norm_(parameters, limit, norm)
-    else:
-        flat.mul_((limit / (norm + 1e-6)).clamp(max=1.0))
+    if limit and not (norm.device.type == "cpu" and float(norm) < CERTAINLY_BELOW * limit):
+        torch._foreach_mul_(gradients, (limit / (norm + 1e-6)).clamp(max=1.0))
     return norm
 
 
