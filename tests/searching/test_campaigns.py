@@ -149,8 +149,9 @@ def server() -> Iterator[str]:
 def test_two_searches_share_a_study_and_train_nothing_twice(
     run: Run, place: Path, server: str, tmp_path: Path
 ) -> None:
-    alone = found(run(tmp_path / "alone", trainings=5))
-    words = [f"--{key.replace('_', '-')}={value}" for key, value in SETTINGS.items()]
+    settings = {**SETTINGS, "epochs": 30}  # long enough for both to find something to do
+    alone = found(run(tmp_path / "alone", trainings=5, epochs=30))
+    words = [f"--{key.replace('_', '-')}={value}" for key, value in settings.items()]
     words += [
         f"--data={place / 'toy.py'}:toy",
         f"--space={place / 'space.json'}",
@@ -187,8 +188,12 @@ def test_two_searches_share_a_study_and_train_nothing_twice(
 def _config(url: str) -> str:
     import optuna
 
-    url = url.replace("postgresql://", "postgresql+psycopg://")
-    return str(optuna.load_study(study_name="toy", storage=url).user_attrs["config"])
+    storage = optuna.storages.RDBStorage(url.replace("postgresql://", "postgresql+psycopg://"))
+    try:
+        return str(optuna.load_study(study_name="toy", storage=storage).user_attrs["config"])
+    finally:
+        storage.remove_session()
+        storage.engine.dispose()
 
 
 def test_what_a_dead_machine_was_training_is_queued_again(server: str) -> None:

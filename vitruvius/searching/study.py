@@ -8,9 +8,10 @@ failed with a reason is finished: the network is a row with that reason.
 """
 
 import threading
+import time
 import warnings
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vitruvius.core import files
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 BEAT, GRACE = 20, 120
 """Seconds between two signs of life of a shared study's trainings, and those after which one is dead."""
+OPENINGS, WAIT = 5, 0.2
+"""Times that a storage is opened before its error is told, and the seconds between them."""
 REASON, OWNER, CONFIG, HASH = "reason", "owner", "config", "hash"
 DUPLICATE = "another trial does the same"
 
@@ -47,27 +50,26 @@ class Study:
         self.is_shared = not url.startswith("sqlite:")
         self.owner = owner
         beat: dict[str, Any] = {"heartbeat_interval": BEAT, "grace_period": GRACE} if self.is_shared else {}
+
+        def open_() -> tuple[Any, Any]:
+            storage = optuna.storages.RDBStorage(_with_driver(url), **beat)
+            # The sampler is never asked: every parameter of a trial is given when it is queued.
+            sampler = optuna.samplers.RandomSampler(seed=0)
+            about: dict[str, Any] = {"study_name": name, "direction": "maximize", "load_if_exists": True}
+            study = optuna.create_study(storage=storage, sampler=sampler, **about)
+            if CONFIG not in study.user_attrs:
+                study.set_user_attr(CONFIG, config)
+            return storage, study
+
         try:
             with _quiet():
-                self.storage = optuna.storages.RDBStorage(_with_driver(url), **beat)
-                # The sampler is never asked: every parameter of a trial is given when it is queued.
-                sampler = optuna.samplers.RandomSampler(seed=0)
-                self.study = optuna.create_study(
-                    study_name=name,
-                    storage=self.storage,
-                    sampler=sampler,
-                    direction="maximize",
-                    load_if_exists=True,
-                )
+                self.storage, self.study = _opened(open_)
         except ImportError as error:
             raise UserError(f"--storage {_hidden(url)}: {error}; pip install 'vitruvius[search]'") from None
         except Exception as error:
             why = str(error).strip().partition("\n")[0]
             raise UserError(f"--storage {_hidden(url)}: {type(error).__name__}: {why}") from None
-        known = self.study.user_attrs.get(CONFIG)
-        if known is None:
-            self.study.set_user_attr(CONFIG, config)
-        elif known != config:
+        if self.study.user_attrs[CONFIG] != config:
             raise OtherSettings(
                 f"--storage {_hidden(url)}: its study {name} has other settings; choose another --name"
             )
@@ -202,12 +204,30 @@ class Study:
     def _trials(self, *states: Any) -> list[Any]:
         """Return the trials in these states that carry their parameters, in the order of their numbers."""
         trials = self.study.get_trials(deepcopy=False, states=states)
-        return [trial for trial in trials if trial.params or "fixed_params" in trial.system_attrs]
+        return [trial for trial in trials if _parameters(trial).keys() == set(Request._fields)]
+
+
+def _opened(open_: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any]:
+    """Open a storage and its study; again where another search makes the same in the same moment."""
+    from optuna.exceptions import StorageInternalError
+    from sqlalchemy.exc import IntegrityError, ProgrammingError
+
+    for _ in range(OPENINGS - 1):
+        with suppress(IntegrityError, ProgrammingError, StorageInternalError):
+            return open_()
+        time.sleep(WAIT)
+    return open_()
 
 
 def _request(trial: Any) -> Request:
-    """Return what a trial is about; one that waits has its parameters fixed but not yet set."""
-    return Request(**(trial.params or trial.system_attrs["fixed_params"]))
+    """Return what a trial is about."""
+    return Request(**_parameters(trial))
+
+
+def _parameters(trial: Any) -> dict[str, int]:
+    """Return the parameters that were queued; another machine that takes the trial sets them one by one."""
+    found: dict[str, int] = trial.system_attrs.get("fixed_params") or trial.params
+    return found
 
 
 def _hash(request: Request, outcome: Outcome) -> str:
