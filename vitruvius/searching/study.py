@@ -225,8 +225,9 @@ def _request(trial: Any) -> Request:
 
 
 def _parameters(trial: Any) -> dict[str, int]:
-    """Return the parameters that were queued; another machine that takes the trial sets them one by one."""
-    found: dict[str, int] = trial.system_attrs.get("fixed_params") or trial.params
+    """Return the parameters of a trial, or those queued while a machine that takes it sets them one by one."""
+    is_set = trial.params.keys() == set(Request._fields)
+    found: dict[str, int] = trial.params if is_set else trial.system_attrs.get("fixed_params", {})
     return found
 
 
