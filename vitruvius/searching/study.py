@@ -225,7 +225,7 @@ def _request(trial: Any) -> Request:
 
 
 def _parameters(trial: Any) -> dict[str, int]:
-    """Return the parameters of a trial, or those queued while a machine that takes it sets them one by one."""
+    """Return the parameters of a trial; those queued while the machine that takes it sets them."""
     is_set = trial.params.keys() == set(Request._fields)
     found: dict[str, int] = trial.params if is_set else trial.system_attrs.get("fixed_params", {})
     return found
