@@ -2,6 +2,7 @@
 
 import os
 import platform
+import time
 from collections.abc import Mapping, Sequence
 from datetime import date
 from importlib.metadata import version
@@ -24,6 +25,13 @@ def refuse_if_busy() -> float:
             f"load average {load:.2f}: times are measured below {BUSY} only, try again when it is quiet"
         )
     return load
+
+
+def wait_until_quiet(seconds: float = 5.0) -> float:
+    """Wait until the load of what ran before is gone; return the load average of the last minute."""
+    while os.getloadavg()[0] > BUSY:
+        time.sleep(seconds)
+    return os.getloadavg()[0]
 
 
 def write(name: str, rows: Sequence[Mapping[str, Any]], **about: Any) -> Path:

@@ -317,9 +317,12 @@ def main() -> None:
     words = ["--keep-memory"] * options.keep_memory + [f"--only '{case}'" for case in asked if case]
     command = " ".join(["python -m benchmarks.train_step", *words])
     run = {"date": record.today()["date"], "load": load, "command": command}
+    rows: list[dict[str, Any]] = []
     with memory(options.keep_memory):
-        rows = [row | run for case in CASES if case.name.startswith(asked) for row in measure(case, options)]
-    print(record.write("train_step", [*others(rows), *rows], threads=options.threads))
+        for case in (one for one in CASES if one.name.startswith(asked)):
+            rows += [row | run for row in measure(case, options)]
+            # After every case: a run that is stopped keeps what it has measured.
+            print(record.write("train_step", [*others(rows), *rows], threads=options.threads), flush=True)
     if broken := failures(rows):
         raise SystemExit("\n".join(broken))
 

@@ -6,12 +6,12 @@
     python -m benchmarks.search.real --images tiles --data folder:images/tiles
     python -m benchmarks.search.real --quick        minutes: says only that the script works
 
-For every seed: `vitruvius search` with --hours on all cores; then the largest network that fits, a random
-candidate within the budget and `mnist-slim`, whatever its size, are trained fully with the recipe of the
-winner. Every network's test images are read once. Everything is kept below --runs: a command that was stopped
-(Ctrl-C, or `timeout 30m` in front of it) goes on when it is given again, and hours count those of all its
-starts. A seed that is finished is kept in results/search_real_IMAGES.json and not made again. The table has
-the mean over these seeds with a t interval, and the gain of the winner, paired by seed.
+For every seed: `vitruvius search` with --hours on all cores, begun when nothing else runs; then the largest
+network that fits, a random candidate within the budget and `mnist-slim`, whatever its size, are trained fully
+with the recipe of the winner. Every network's test images are read once. Everything is kept below --runs: a
+command that was stopped (Ctrl-C, or `timeout 30m` in front of it) goes on when it is given again, and hours
+count those of all its starts. A seed that is finished is kept in results/search_real_IMAGES.json and not made
+again. The table has the mean over these seeds with a t interval, and the gain of the winner, paired by seed.
 """
 
 import argparse
@@ -169,7 +169,7 @@ def work(options: argparse.Namespace) -> None:
     for seed in range(SEEDS) if options.seed is None else [options.seed]:
         if any(row["seed"] == seed for row in known):
             continue
-        load = os.getloadavg()[0]
+        load = os.getloadavg()[0] if options.quick else record.wait_until_quiet()
         try:
             one_seed(options, seed)
         except VitruviusError as error:
