@@ -101,6 +101,39 @@ def test_modules_of_any_size_agree_in_both_orders(sizes: Sizes, tokens: int) -> 
     assert {name: found[name] for name in exact if found[name] > EXACT} == {}
 
 
+@settings(max_examples=60)
+@given(
+    st.fixed_dictionaries(
+        {
+            "width": st.integers(1, 24),
+            "heads": st.integers(1, 4),
+            "head_dim": st.integers(1, 24),
+            "qkv_bias": st.booleans(),
+            "out_bias": st.booleans(),
+        }
+    ),
+    st.integers(2, 80),
+    st.integers(1, 3),
+)
+def test_the_first_tokens_alone_get_what_they_get_among_all(sizes: Sizes, tokens: int, first: int) -> None:
+    torch.manual_seed(1)
+    model, x = with_biases(MultiHeadAttention(**sizes)), torch.randn(2, tokens, sizes["width"]).double()
+
+    def gradients(output: Tensor) -> list[Tensor]:
+        loss = (output[:, :first] * torch.linspace(-1, 2, sizes["width"], dtype=torch.float64)).sum()
+        return [output[:, :first], *torch.autograd.grad(loss, [x, *model.parameters()])]
+
+    x.requires_grad_()
+    with in_full(model):
+        expected = gradients(model(x))
+    found = gradients(model(x, first=first))
+    # Where all gradients of a tensor vanish, as those of scores without influence, rounding errors are left.
+    largest = max(float(one.detach().abs().max()) for one in expected)
+    assert max(
+        float((a - b).detach().abs().max()) for a, b in zip(found, expected, strict=True)
+    ) < 1e-12 * max(1.0, largest)
+
+
 def test_the_bias_of_keys_has_no_gradient_at_all() -> None:
     model = with_biases(MultiHeadAttention(8, 2, 8, qkv_bias=True))
     bias = results(model, torch.randn(2, 9, 8, dtype=torch.float64), plain=False)["qkv.bias"]

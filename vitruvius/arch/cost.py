@@ -115,10 +115,12 @@ def cost(arch: Arch, fold: bool = True) -> Cost:
     params = sum(part.params for part in found)
     macs = sum(part.macs for part in found)
     pass_macs, pass_floats = 0, 0
-    for layer in arch.layers:
+    for index, layer in enumerate(arch.layers):
         if folds(arch.kernel, arch.tokens, arch.width, layer.head_dim):
             inner, biases = layer.heads * layer.head_dim, 2 * arch.qkv_bias
             pass_macs += inner * arch.width * (2 * arch.width + biases)
+            if asking(arch, index) < arch.tokens:
+                continue
             # Both products, the scaled weights of the queries, and their bias.
             pass_floats += 2 * layer.heads * arch.width**2 + inner * (arch.width + arch.qkv_bias)
     return Cost(params, macs, FLOAT * params, activation_bytes(arch), pass_macs, FLOAT * pass_floats)
@@ -153,13 +155,18 @@ def folding_saves(tokens: Any, width: Any, head_dim: Any) -> Any:
 def last_tokens(arch: Arch) -> int:
     """Return for how many tokens the last layer is computed: for the class token, if only it is read.
 
-    The other tokens of that layer have no part in the scores; they serve the class token as keys and values.
-    Only softmax attention leaves them out.
+    The other tokens of that layer have no part in the scores; they serve the class token as keys and values,
+    whatever the width of the heads. Only softmax attention leaves them out.
 
     >>> last_tokens(Arch()), last_tokens(Arch(pooling="mean"))
     (1, 17)
     """
     return 1 if arch.pooling == "cls" and arch.kernel == "softmax" else arch.tokens
+
+
+def asking(arch: Arch, index: int) -> int:
+    """Return how many tokens ask in a layer: all, or in the last layer those that are read."""
+    return last_tokens(arch) if index == arch.depth - 1 else arch.tokens
 
 
 def attention_macs(kernel: str, tokens: int, layer: Layer) -> int:
@@ -201,17 +208,20 @@ def activation_bytes(arch: Arch) -> int:
     masks = 0  # dropout stores the scaled mask, a float per element
     for index, layer in enumerate(arch.layers):
         inner = layer.heads * layer.head_dim
-        asking = last_tokens(arch) if index == arch.depth - 1 else tokens
+        queries = asking(arch, index)
         # Input and output of both norms, means, standard deviations.
-        kept += 2 * (tokens + asking) * (width + 1)
-        if folds(arch.kernel, tokens, width, layer.head_dim):
-            kept += 2 * asking * layer.heads * width  # queries and mean tokens of all heads
+        kept += 2 * (tokens + queries) * (width + 1)
+        if queries < tokens:
+            # Queries and mean tokens of all heads, q and the heads' joint output.
+            kept += 2 * queries * (layer.heads * width + inner)
+        elif folds(arch.kernel, tokens, width, layer.head_dim):
+            kept += 2 * tokens * layer.heads * width  # queries and mean tokens of all heads
         else:
-            kept += 2 * (tokens + asking) * inner  # q, k, v and the heads' joint output
-        kept += _kept_by_kernel(arch.kernel, tokens, layer) * asking // tokens
-        kept += 2 * asking * layer.mlp  # before and after the activation
-        kept += 2 * asking * _scales(arch)  # what both halves add, before it is scaled
-        masks += 2 * asking * width + asking * layer.mlp
+            kept += 4 * tokens * inner  # q, k, v and the heads' joint output
+        kept += _kept_by_kernel(arch.kernel, tokens, layer) * queries // tokens
+        kept += 2 * queries * layer.mlp  # before and after the activation
+        kept += 2 * queries * _scales(arch)  # what both halves add, before it is scaled
+        masks += 2 * queries * width + queries * layer.mlp
     return FLOAT * (kept + (masks if arch.dropout else 0))
 
 

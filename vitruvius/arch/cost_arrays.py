@@ -113,13 +113,14 @@ def costs(networks: Networks) -> Costs:
     is_last = np.arange(heads.shape[1]) == networks.depth_n[:, None] - 1
     asking: Any = np.where(is_last & (like.pooling == "cls"), 1, tokens)
     kept = 2 * (tokens + asking) * (width + 1)
-    kept = kept + np.where(folds, 2 * asking * heads * width, 2 * (tokens + asking) * inner)
+    all_ask = np.where(folds, 2 * tokens * heads * width, 4 * tokens * inner)
+    kept = kept + np.where(asking < tokens, 2 * asking * (heads * width + inner), all_ask)
     kept = kept + heads * np.where(tokens > PAIRWISE_TOKENS, asking, asking * tokens) + 2 * asking * mlp
     kept = kept + 2 * asking * scales
     if like.dropout:
         kept = kept + 2 * asking * width + asking * mlp
     pass_macs = np.where(folds, inner * width * (2 * width + 2 * like.qkv_bias), 0)
-    once = np.where(folds, 2 * heads * width**2 + inner * (width + like.qkv_bias), 0)
+    once = np.where(folds & (asking == tokens), 2 * heads * width**2 + inner * (width + like.qkv_bias), 0)
 
     width_n, classes = networks.width_n, like.classes
     learned_n = tokens_n * width_n if like.positions == "learned" else 0

@@ -39,9 +39,9 @@ class ScaledDotProductAttention(nn.Module):
 class MultiHeadAttention(nn.Module):
     """Several heads side by side, then one linear map; equal to `ScaledDotProductAttention` per head.
 
-    Where `cost.folds` says so, the weights are multiplied with one another before they meet the tokens, and
-    on request only the first tokens ask, while all are asked. The parameters, their gradients and the output
-    are the same, but for rounding.
+    Where `cost.folds` says so, the weights are multiplied with one another before they meet the tokens; where
+    only the first tokens ask, keys and values are never formed. The parameters, their gradients and the
+    output are the same, but for rounding.
     """
 
     def __init__(
@@ -65,12 +65,14 @@ class MultiHeadAttention(nn.Module):
 
     def forward(self, x_BND: Tensor, mask: Mask = None, first: int | None = None) -> Tensor:
         """The heads' outputs of all tokens, or of the `first`, concatenated and mapped back to the width."""
-        if mask is None and self._folds(x_BND):
-            return self._folded(x_BND, first)
-        if mask is None and self._puts_images_last(x_BND):
-            return self._batch_last(x_BND, first)
-        q_BHNE, k_BHNE, v_BHNE = self.project(x_BND) if first is None else self._project_first(x_BND, first)
-        heads_BHNE = self.attend(q_BHNE, k_BHNE, v_BHNE, mask)
+        if mask is None and first is not None and self._is_softmax_of_plain_maps():
+            return self._asked_by_first(x_BND, first)
+        if mask is None and first is None and self._folds(x_BND):
+            return self._folded(x_BND)
+        if mask is None and first is None and self._puts_images_last(x_BND):
+            return self._batch_last(x_BND)
+        q_BHNE, k_BHNE, v_BHNE = self.project(x_BND)
+        heads_BHNE = self.attend(q_BHNE[:, :, :first], k_BHNE, v_BHNE, mask)
         return self.out(heads_BHNE.transpose(1, 2).flatten(2))
 
     def project(self, x_BND: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -79,56 +81,56 @@ class MultiHeadAttention(nn.Module):
         q, k, v = self.qkv(x_BND).view(B, N, 3, self.heads, self.head_dim).permute(2, 0, 3, 1, 4).unbind(0)
         return q, k, v
 
+    def _is_softmax_of_plain_maps(self) -> bool:
+        """Whether products may be taken in another order: never past a hook on a map, or a replaced map."""
+        return self.kernel == "softmax" and _is_plain(self.qkv) and _is_plain(self.out)
+
     def _folds(self, x_BND: Tensor) -> bool:
-        """Whether this call multiplies the weights first; never past a hook on a map, or a replaced map."""
+        """Whether this call multiplies the weights first."""
         if not self.may_fold or not cost.folds(self.kernel, x_BND.shape[1], x_BND.shape[2], self.head_dim):
             return False
-        return _is_plain(self.qkv) and _is_plain(self.out)
+        return self._is_softmax_of_plain_maps()
 
     def _puts_images_last(self, x_BND: Tensor) -> bool:
         """Whether this call is compiled for a CPU, with heads so narrow that loops beat matrix products."""
-        if not (is_dynamo_compiling() and self.may_fold and self.kernel == "softmax"):
+        if not (is_dynamo_compiling() and self.may_fold):
             return False
         exact = x_BND.dtype in (torch.float32, torch.float64) and not torch.is_autocast_enabled("cpu")
         if x_BND.device.type != "cpu" or not exact:
             return False
         suits = batch_last.suits(self.head_dim, x_BND.shape[1], x_BND.shape[0])
-        return suits and _is_plain(self.qkv) and _is_plain(self.out)
+        return suits and self._is_softmax_of_plain_maps()
 
-    def _batch_last(self, x_BND: Tensor, first: int | None) -> Tensor:
+    def _batch_last(self, x_BND: Tensor) -> Tensor:
         """Attention with the images on the last axis: M = N x B columns, token after token."""
         B, N, D = x_BND.shape
-        inner, asking = self.heads * self.head_dim, N if first is None else first
-        x_DM = x_BND.transpose(0, 1).reshape(N * B, D).mT
-
-        def mapped(rows: slice, tokens: int) -> Tensor:
-            y_IM = self.qkv.weight[rows] @ x_DM[:, : tokens * B]
-            y_IM = y_IM if self.qkv.bias is None else y_IM + self.qkv.bias[rows, None]
-            return y_IM.view(-1, self.heads, self.head_dim, tokens, B)
-
-        if first is None:
-            q_HENB, k_HENB, v_HENB = mapped(slice(None), N).unbind(0)
-        else:
-            (q_HENB,), (k_HENB, v_HENB) = mapped(slice(inner), first), mapped(slice(inner, None), N)
+        y_IM = self.qkv.weight @ x_BND.transpose(0, 1).reshape(N * B, D).mT
+        y_IM = y_IM if self.qkv.bias is None else y_IM + self.qkv.bias[:, None]
+        q_HENB, k_HENB, v_HENB = y_IM.view(3, self.heads, self.head_dim, N, B).unbind(0)
         heads_HENB = batch_last.attend(q_HENB, k_HENB, v_HENB, self.head_dim**-0.5)
-        out_MD = self.out(heads_HENB.reshape(inner, asking * B).mT)
-        return out_MD.view(asking, B, D).transpose(0, 1)
+        out_MD = self.out(heads_HENB.reshape(-1, N * B).mT)
+        return out_MD.view(N, B, D).transpose(0, 1)
 
-    def _project_first(self, x_BND: Tensor, first: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries of the first tokens, keys and values of all."""
-        if not _is_plain(self.qkv):
-            q_BHNE, k_BHNE, v_BHNE = self.project(x_BND)
-            return q_BHNE[:, :, :first], k_BHNE, v_BHNE
-        B, N, _ = x_BND.shape
-        inner, bias = self.heads * self.head_dim, self.qkv.bias
-        q_weight, kv_weight = self.qkv.weight[:inner], self.qkv.weight[inner:]
-        q_bias, kv_bias = (None, None) if bias is None else (bias[:inner], bias[inner:])
-        q = functional.linear(x_BND[:, :first], q_weight, q_bias).view(B, first, self.heads, self.head_dim)
-        kv = functional.linear(x_BND, kv_weight, kv_bias).view(B, N, 2, self.heads, self.head_dim)
-        k_BHNE, v_BHNE = kv.permute(2, 0, 3, 1, 4).unbind(0)
-        return q.transpose(1, 2), k_BHNE, v_BHNE
+    def _asked_by_first(self, x_BND: Tensor, first: int) -> Tensor:
+        r"""Attention of the `first` tokens alone, with the tokens themselves as keys and values.
 
-    def _folded(self, x_BND: Tensor, first: int | None) -> Tensor:
+        The score of query q for key j is $q \cdot (W_k x_j + b_k)$, which is $(W_k^T q) \cdot x_j$ but for a
+        term that all keys share and softmax does not see; the mean of the values is $W_v$ times the mean of
+        the tokens, plus $b_v$. Maps are applied to few queries instead of all tokens.
+        """
+        B, _, D = x_BND.shape
+        q_HED, k_HED, v_HED = self.qkv.weight.view(3, self.heads, self.head_dim, D).unbind(0)
+        q_I, v_I = (None, None) if self.qkv.bias is None else self.qkv.bias.view(3, -1)[::2].unbind(0)
+        q_BQI = functional.linear(x_BND[:, :first], q_HED.reshape(-1, D), q_I) * self.head_dim**-0.5
+        query_HMD = q_BQI.view(B * first, self.heads, self.head_dim).transpose(0, 1) @ k_HED  # M = B x first
+        query_B1MD = query_HMD.transpose(0, 1).reshape(B, 1, first * self.heads, D)
+        token_B1ND = x_BND.to(query_B1MD.dtype)[:, None]
+        mean_B1MD = self.attend(query_B1MD, token_B1ND, token_B1ND, beta=1.0)
+        heads_HME = mean_B1MD.view(B * first, self.heads, D).transpose(0, 1) @ v_HED.mT
+        heads_BQI = heads_HME.transpose(0, 1).reshape(B, first, -1)
+        return self.out(heads_BQI if v_I is None else heads_BQI + v_I)
+
+    def _folded(self, x_BND: Tensor) -> Tensor:
         r"""Attention of all heads with the tokens themselves as keys and values.
 
         With $A = W_k^T W_q / \sqrt E$ and $a = W_k^T b_q / \sqrt E$ per head, the score of query i for key j
@@ -148,8 +150,7 @@ class MultiHeadAttention(nn.Module):
             shift_I = (k_HED.mT @ (q_HE * scale)[:, :, None]).view(-1)
             out_bias_D = functional.linear(v_HE.flatten(), self.out.weight, self.out.bias)
         # The queries of all heads share the keys: one head with H times as many queries.
-        asking_BND = x_BND if first is None else x_BND[:, :first]
-        query_B1MD = functional.linear(asking_BND, score_ID, shift_I).view(B, 1, -1, D)
+        query_B1MD = functional.linear(x_BND, score_ID, shift_I).view(B, 1, -1, D)
         token_B1ND = x_BND.to(query_B1MD.dtype)[:, None]
         mean_B1MD = self.attend(query_B1MD, token_B1ND, token_B1ND, beta=1.0)
         return functional.linear(mean_B1MD.reshape(B, -1, self.heads * D), value_ID.mT, out_bias_D)
