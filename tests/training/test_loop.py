@@ -4,6 +4,7 @@ import itertools
 import math
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -346,6 +347,67 @@ def test_a_cpu_copies_nothing_ahead() -> None:
     batches = Batches(*data())
     assert not batches.is_copied
     assert batches.placed() is batches
+
+
+@pytest.mark.parametrize("kind", ["bytes", "numbers", "no labels"])
+def test_batches_that_are_prepared_together_have_the_bits_of_each_alone(kind: str) -> None:
+    source = torch.Generator().manual_seed(0)
+    x = torch.randint(0, 256, (50, 3, 9, 7), generator=source, dtype=torch.uint8)
+    y = None if kind == "no labels" else torch.arange(50)
+    given: dict[str, Any] = {"augment": Augment(shift=2, flip=True), "mean": torch.tensor(0.3)}
+    if kind == "numbers":
+        x, given = torch.randn(50, 11, generator=source), {}
+    batches, parts = Batches(x, y, seed=5, **given), torch.split(torch.randperm(50, generator=source), 7)
+    assert batches.may_prepare
+    alone = [batches.batch(part, 3) for part in parts]
+    batches.prepare(parts, 3)
+    assert [batches.is_prepared(part, 3) for part in parts] == [True] * 8
+    for part, expected in zip(parts, alone, strict=True):
+        found = batches.batch(part, 3)
+        assert torch.equal(found.x, expected.x)
+        assert found.y is expected.y is None or torch.equal(found.y, expected.y)  # type: ignore[arg-type]
+        assert not batches.is_prepared(part, 3)
+
+
+def test_prepared_batches_are_those_of_their_epoch_alone() -> None:
+    x = torch.randint(0, 256, (20, 1, 9, 9), dtype=torch.uint8)
+    batches, part = Batches(x, torch.arange(20), augment=Augment(shift=4)), torch.arange(20)
+    expected = batches.batch(part, 1).x
+    batches.prepare([part], 0)
+    assert torch.equal(batches.batch(part, 1).x, expected)
+    assert torch.equal(batches.batch(part).x, batches.normalised(x))
+    assert not torch.equal(batches.batch(part, 0).x, expected)
+
+
+def test_only_pixels_that_are_moved_are_prepared_together() -> None:
+    x = torch.zeros(4, 3, 8, 8, dtype=torch.uint8)
+    for blends in (Augment(crop=0.1), Augment(randaugment=1.0), Augment(erase=0.1)):
+        assert not Batches(x, None, augment=blends).may_prepare
+    assert not Batches(x, None, mixing=Mixing(mixup=0.1)).may_prepare
+    assert not Batches(x, None, device=torch.device("cuda")).may_prepare
+
+
+@pytest.mark.parametrize("accumulate", [1, 3])
+def test_preparing_steps_ahead_changes_no_bit_of_a_training(
+    accumulate: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[int] = []
+    own = Batches.prepare
+
+    def counted(self: Batches, parts: Any, epoch: int) -> None:
+        calls.append(len(parts))
+        own(self, parts, epoch)
+
+    monkeypatch.setattr(Batches, "prepare", counted)
+    found = []
+    for images in (32, 0):  # two steps of 16 images at once, or none
+        work = short(epochs=2, accumulate=accumulate)
+        monkeypatch.setattr(loop, "PREPARED", images * work.train.x[0].numel())
+        list(loop.run(work))
+        found.append(weights(work.model))
+    assert torch.equal(*found)
+    # 50 samples are three steps of 16 and one of 2.
+    assert calls == [2 * accumulate, accumulate + min(2, accumulate)] * 2
 
 
 def short(**recipe: object) -> Job:

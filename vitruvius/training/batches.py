@@ -5,10 +5,10 @@ those of its index. Where an epoch sees samples more than once (`Sampling`), vie
 v % n with the random numbers of row v // n, so that no two views of a sample are augmented alike.
 
 On a GPU, images that fit stay there as bytes (`placed`); others are copied from pinned memory, one batch
-ahead.
+ahead. On a CPU the batches of several steps are prepared at once (`prepare`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -37,6 +37,8 @@ class Batches:
     device: torch.device = torch.device("cpu")
     ahead: dict[bytes, tuple[Tensor, Tensor | None]] = field(default_factory=dict, compare=False)
     """Copies to the device that `prefetch` has begun, by the indices of their samples."""
+    prepared: dict[tuple[int, bytes], Batch] = field(default_factory=dict, compare=False)
+    """Batches that `prepare` has made, by their epoch and the indices of their samples."""
     mixing: Mixing = Mixing()
     sampling: Sampling = Sampling()
 
@@ -59,6 +61,10 @@ class Batches:
 
     def batch(self, view_B: Tensor, epoch: int | None = None) -> Batch:
         """Return these views normalised and, if an epoch is given, augmented and mixed as in that epoch."""
+        if self.prepared and epoch is not None:
+            found = self.prepared.pop((epoch, _key(view_B)), None)
+            if found is not None:
+                return found
         copied = self.ahead.pop(_key(view_B), None) if self.ahead else None
         x, y = copied or self._taken(self._samples(view_B))
         if epoch is None:
@@ -102,6 +108,31 @@ class Batches:
     def is_copied(self) -> bool:
         """Whether every batch is copied to a GPU, which should begin one batch ahead."""
         return self.device.type == "cuda" and self.x.device.type != "cuda"
+
+    @property
+    def may_prepare(self) -> bool:
+        """Whether a sample has the same bits whichever samples it is prepared with.
+
+        So it is where pixels are only moved, and then normalised one by one.
+        """
+        blends = self.augment.crop or self.augment.randaugment or self.augment.erase or self.mixing.mixes
+        return self.device.type == "cpu" and not blends
+
+    def is_prepared(self, view_B: Tensor, epoch: int) -> bool:
+        """Whether the batch of these views is made already."""
+        return (epoch, _key(view_B)) in self.prepared
+
+    def prepare(self, parts: Sequence[Tensor], epoch: int) -> None:
+        """Make the batches of these views at once; calling operations for few images costs more than they do.
+
+        A batch of 32 images of 28 pixels with shifts takes 0.10 ms alone, and 0.04 ms beside 19 others (two
+        threads of an AMD EPYC, 18 November 2026).
+        """
+        whole, sizes = self.batch(torch.cat(list(parts)), epoch), [len(view_B) for view_B in parts]
+        labels = [None] * len(parts) if whole.y is None else torch.split(whole.y, sizes)
+        self.prepared.clear()
+        for view_B, x, y in zip(parts, torch.split(whole.x, sizes), labels, strict=True):
+            self.prepared[epoch, _key(view_B)] = Batch(x, y)
 
     def prefetch(self, parts: Iterable[Tensor]) -> None:
         """Begin to copy these samples to the device, so that it does not wait for them in the next step."""
