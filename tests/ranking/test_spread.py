@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,34 @@ def test_processes_give_the_same_results_in_the_same_order() -> None:
 def test_a_killed_worker_costs_nothing_and_a_task_that_kills_every_worker_is_lost(tmp_path: Path) -> None:
     found = list(spread.results(Job(fragile, str(tmp_path)), range(9), "processes", 2))
     assert found == [Lost(spread.ENDED) if task == 5 else task * task for task in range(9)]
+
+
+def patient(folder: str, task: int) -> bool:
+    """Task 0 waits for all others, but not for ever."""
+    (Path(folder) / str(task)).touch()
+    for _ in range(2000 if task == 0 else 0):
+        if len(os.listdir(folder)) == 20:
+            return True
+        time.sleep(0.01)
+    return task > 0
+
+
+def test_a_long_task_keeps_no_other_process_waiting(tmp_path: Path) -> None:
+    found = list(spread.results(Job(patient, str(tmp_path)), range(20), "processes", 2, chunk=1))
+    assert found == [True] * 20
+
+
+def test_of_many_tasks_behind_a_long_one_those_that_end_their_worker_are_found(tmp_path: Path) -> None:
+    """Every seventh task ends its worker each time, while task 0 goes on."""
+    found = list(spread.results(Job(deadly, str(tmp_path)), range(20), "processes", 2, chunk=1))
+    assert found == [Lost(spread.ENDED) if task % 7 == 6 else task for task in range(20)]
+
+
+def deadly(folder: str, task: int) -> int:
+    if task % 7 == 6:
+        os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(0.2 if task == 0 else 0.0)
+    return task
 
 
 def test_an_error_in_the_work_itself_is_not_swallowed() -> None:
@@ -128,6 +157,9 @@ class OneCoreHere:
 
     get = put
 
+    def wait(self, answers: list[Any], num_returns: int) -> tuple[list[Any], list[Any]]:
+        return answers[-num_returns:], answers[:-num_returns]  # the last that was asked ends first
+
     def kill(self, actor: Any) -> None:
         self.actors -= 1
 
@@ -144,7 +176,7 @@ class OneCoreHere:
             class do:
                 @staticmethod
                 def remote(chunk: Any) -> Any:
-                    return [task * 2 for task in chunk]
+                    return tuple(task * 2 for task in chunk)
 
         return lambda actor: Made
 

@@ -11,12 +11,13 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from functools import partial
 from multiprocessing import connection
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
 
@@ -24,6 +25,9 @@ from vitruvius.core.errors import UserError, WorkFailed
 from vitruvius.ranking.settings import Executor
 from vitruvius.training import device
 
+Chunk: TypeAlias = Sequence[Any]
+Results: TypeAlias = Callable[[], list[Any]]
+"""Returns the results of a chunk, or raises what its work has raised."""
 TRIES = 3
 ENDED = f"the process that worked on it was ended {TRIES} times (out of memory?)"
 LARGEST_CHUNK = 8
@@ -60,7 +64,8 @@ def results(
     if executor == "ray":
         yield from _on_ray(job, tasks, workers, chunk)
     else:
-        yield from _in_processes(job, tasks, min(workers or os.cpu_count() or 1, len(tasks)), chunk)
+        workers = min(workers or os.cpu_count() or 1, len(tasks))
+        yield from _in_order(_in_processes(job, _chunks(tasks, workers, chunk), workers))
 
 
 def require(executor: Executor) -> Any:
@@ -74,35 +79,50 @@ def require(executor: Executor) -> Any:
     return ray
 
 
-def _chunks(tasks: Sequence[Any], workers: int, most: int) -> list[Sequence[Any]]:
+def _chunks(tasks: Sequence[Any], workers: int, most: int) -> list[Chunk]:
     """Split the tasks into slices, small enough that every worker gets several."""
     size = max(1, min(most, len(tasks) // (4 * workers)))
     return [tasks[start : start + size] for start in range(0, len(tasks), size)]
 
 
-def _in_processes(job: Job, tasks: Sequence[Any], workers: int, chunk: int) -> Iterator[Any]:
-    done = 0
-    while done < len(tasks):
-        try:
-            for result in _pooled(job, tasks[done:], workers, chunk):
-                yield result
-                done += 1
-        except BrokenProcessPool:
-            # Which of the pending tasks ended its worker is not known: the next ones run one at a time.
-            for task in tasks[done : done + chunk * workers]:
-                yield _retry_alone(job, task)
-                done += 1
+def _in_order(ended: Iterator[tuple[int, Results]]) -> Iterator[Any]:
+    """Yield the results of chunks that end in any order, each as soon as all chunks before it have ended."""
+    waiting: dict[int, Results] = {}
+    position = 0
+    for number, found in ended:
+        waiting[number] = found
+        while position in waiting:
+            yield from waiting.pop(position)()
+            position += 1
 
 
-def _pooled(job: Job, tasks: Sequence[Any], workers: int, size: int) -> Iterator[Any]:
+def _in_processes(job: Job, chunks: Sequence[Chunk], workers: int) -> Iterator[tuple[int, Results]]:
+    """Yield the number of each chunk that has ended, and its results; in the order in which they end."""
+    left = dict(enumerate(chunks))
+    while left:
+        with suppress(BrokenProcessPool):
+            for number, future in _pooled(job, left, workers):
+                if isinstance(future.exception(), BrokenProcessPool):
+                    break
+                del left[number]
+                yield number, future.result
+        # Processes take chunks in order: one of those that come first among the unfinished ended its worker.
+        for number in list(left)[:workers]:
+            found = [_retry_alone(job, task) for task in left.pop(number)]
+            yield number, partial(list, found)
+
+
+def _pooled(job: Job, chunks: Mapping[int, Chunk], workers: int) -> Iterator[tuple[int, "Future[list[Any]]"]]:
+    """Yield chunks as they end. A long one keeps no other process waiting."""
+    waiting = deque(chunks.items())
+    running: dict[Future[list[Any]], int] = {}
     with _pool(job, workers) as pool:
-        pending: deque[Future[list[Any]]] = deque()
-        for chunk in _chunks(tasks, workers, size):
-            pending.append(pool.submit(_run_chunk, chunk))
-            if len(pending) > 2 * workers:  # few enough that an interruption loses little
-                yield from pending.popleft().result()
-        while pending:
-            yield from pending.popleft().result()
+        while waiting or running:
+            while waiting and len(running) <= 2 * workers:  # few enough that an interruption loses little
+                number, chunk = waiting.popleft()
+                running[pool.submit(_run_chunk, chunk)] = number
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                yield running.pop(future), future
 
 
 def _retry_alone(job: Job, task: Any) -> Any:
@@ -172,7 +192,7 @@ def _init_child(work: Callable[[Any, Any], Any], shared: Any) -> None:
     threading.Thread(target=exit_with_parent, daemon=True).start()
 
 
-def _run_chunk(chunk: Sequence[Any]) -> list[Any]:
+def _run_chunk(chunk: Chunk) -> list[Any]:
     return [_job.work(_job.shared, task) for task in chunk]
 
 
@@ -182,7 +202,7 @@ class Actor:
     def __init__(self, work: Callable[[Any, Any], Any], shared: Any) -> None:
         _init_worker(work, shared)
 
-    def do(self, chunk: Sequence[Any]) -> list[Any]:
+    def do(self, chunk: Chunk) -> list[Any]:
         """Return the results of a chunk of tasks."""
         return _run_chunk(chunk)
 
@@ -204,20 +224,33 @@ def _on_ray(job: Job, tasks: Sequence[Any], workers: int, size: int) -> Iterator
     made = ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=-1, max_task_retries=TRIES - 1)(Actor)
     actors = [made.remote(job.work, shared) for _ in range(workers)]
 
-    def retry(task: Any) -> Any:
+    def alone(task: Any) -> Any:
         try:
             return ray.get(actors[0].do.remote([task]))[0]
         except ray.exceptions.RayActorError:
             return Lost(ENDED)
 
+    def results_of(answer: Any, chunk: Chunk) -> list[Any]:
+        try:
+            return list(ray.get(answer))
+        except ray.exceptions.RayActorError:
+            return [alone(task) for task in chunk]
+
+    def ended() -> Iterator[tuple[int, Results]]:
+        waiting, free = deque(enumerate(_chunks(tasks, workers, size))), deque(actors)
+        running: dict[Any, tuple[int, Chunk, Any]] = {}
+        while waiting or running:
+            while waiting and free:
+                number, chunk = waiting.popleft()
+                actor = free.popleft()
+                running[actor.do.remote(chunk)] = number, chunk, actor
+            (answer,), _ = ray.wait(list(running), num_returns=1)
+            number, chunk, actor = running.pop(answer)
+            free.append(actor)
+            yield number, partial(results_of, answer, chunk)
+
     try:
-        chunks = _chunks(tasks, workers, size)
-        pending = [actors[index % workers].do.remote(chunk) for index, chunk in enumerate(chunks)]
-        for chunk, answer in zip(chunks, pending, strict=True):
-            try:
-                yield from ray.get(answer)
-            except ray.exceptions.RayActorError:
-                yield from map(retry, chunk)
+        yield from _in_order(ended())
     finally:
         for actor in actors:
             ray.kill(actor)
