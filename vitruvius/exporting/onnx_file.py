@@ -116,7 +116,11 @@ class _Calibration:
 
 
 def _quantise(path: Path, image_BCHW: Tensor, batch: int | None) -> None:
-    """Quantise the products with weights and of attention statically; norms and softmax stay in float32."""
+    """Quantise products with weights and of attention statically; norms and softmax stay in float32.
+
+    So do the two small products that have a matrix per head: with a scale per channel they cannot be run.
+    """
+    import onnx
     from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 
     class Reader(_Calibration, CalibrationDataReader):  # type: ignore[misc]
@@ -128,12 +132,15 @@ def _quantise(path: Path, image_BCHW: Tensor, batch: int | None) -> None:
         image_BCHW = image_BCHW.repeat(repeats, 1, 1, 1)
     whole = path.with_name("float32.onnx")
     path.rename(whole)
+    graph = onnx.load(whole).graph
+    per_head = {weight.name for weight in graph.initializer if len(weight.dims) > 2}
     quantize_static(
         whole,
         path,
         Reader(image_BCHW, size),
         quant_format=QuantFormat.QDQ,
         op_types_to_quantize=["MatMul", "Gemm"],
+        nodes_to_exclude=[node.name for node in graph.node if per_head.intersection(node.input)],
         activation_type=QuantType.QUInt8,
         weight_type=QuantType.QInt8,
         per_channel=True,
