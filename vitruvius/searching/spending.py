@@ -1,5 +1,6 @@
 """What is left to spend of a search, and what it pays for."""
 
+import statistics
 from collections.abc import Sequence
 from itertools import product
 
@@ -8,6 +9,9 @@ import numpy as np
 from vitruvius.searching import plan, queueing
 from vitruvius.searching.prepare import PRESET
 from vitruvius.searching.state import Search
+
+COMPARED = 0.5
+"""The share of all work that the trainings of a network to compare with may take."""
 
 
 def time_left(search: Search) -> float:
@@ -68,10 +72,21 @@ def baselines(search: Search) -> dict[str, int]:
 def comparable(search: Search) -> dict[str, int]:
     """Return all networks that a search may be compared with, by what they are."""
     found = {"the largest network that fits": search.prepared.largest}
-    if PRESET in search.prepared.networks:
+    if PRESET in search.prepared.networks and not is_too_dear(search, PRESET):
         found["the nearest preset"] = PRESET
     known = queueing.accuracies(search, search.plan.rungs[0].steps) if search.plan.rungs else search.prior
     ordered = sorted(known, key=lambda number: (known[number], number))
-    if ordered:
-        found["the median candidate"] = ordered[(len(ordered) - 1) // 2]
+    if ordered and not is_too_dear(search, median := ordered[(len(ordered) - 1) // 2]):
+        found["the median candidate"] = median
     return found
+
+
+def is_too_dear(search: Search, number: int) -> bool:
+    """Whether the trainings of a network would take more than half of all work, the median as the measure."""
+    return plan.SEEDS * relative_price(search, number) > COMPARED * search.plan.trainings
+
+
+def relative_price(search: Search, number: int) -> float:
+    """Return the multiply-adds of a network, divided by the median of the candidates."""
+    networks = search.prepared.networks
+    return networks[number].macs / statistics.median(networks[one].macs for one in search.numbers)

@@ -14,6 +14,7 @@ from vitruvius.core.records import Note, Progress, Record
 from vitruvius.ranking import score, surrogate
 from vitruvius.searching import latency, plan, promotion, queueing, spending
 from vitruvius.searching.plan import Rung
+from vitruvius.searching.prepare import PRESET
 from vitruvius.searching.results import Chosen, Learned, Stage
 from vitruvius.searching.state import Floats, Search
 from vitruvius.searching.study import Request
@@ -31,6 +32,12 @@ def run(search: Search) -> Generator[Record, None, tuple[list[int], dict[str, in
     prepared, drawn = search.prepared, search.prepared.drawn
     text = f"candidates: {drawn.fitting:,} of {drawn.tried:,} networks of the space {prepared.space} fit"
     yield _stage(search, 1, text, spending.time_left(search))
+    if PRESET in prepared.networks and spending.is_too_dear(search, PRESET):
+        times = spending.relative_price(search, PRESET)
+        about = (
+            f"{prepared.name(PRESET)}, the nearest preset, computes {times:,.0f} times as much as the median"
+        )
+        yield Note(text=f"{about} candidate: the search is not compared with it")
     yield from latency.keep_fast(search)
     text = f"features: structure and {len(PROXIES)} scores of {counted(len(search.numbers), 'network')}"
     yield _stage(search, 2, text, spending.time_left(search))
