@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from benchmarks import record
-from benchmarks.search import real, tables
+from benchmarks.search import real, tables, worlds
 from vitruvius.arch import cost
 from vitruvius.arch import tables as networks
 from vitruvius.core import files
@@ -63,6 +63,7 @@ def test_a_finished_seed_is_kept_and_not_made_again_and_a_stopped_one_is_not_kep
 
     found = {what: {"params": 1, "accuracy": 0.5} for what in ("winner", *real.OTHERS)}
     monkeypatch.setattr(record, "RESULTS", tmp_path)
+    monkeypatch.setattr(record, "wait_until_quiet", lambda: 0.1)  # a busy machine would keep the test waiting
     monkeypatch.setattr(real, "one_seed", one_seed)
     monkeypatch.setattr(real, "networks", lambda runs, seed: found)
     about = {"images": "tiles", "runs": tmp_path, "seed": None, "quick": False}
@@ -99,3 +100,43 @@ def test_tau_within_size_looks_at_pairs_of_nearly_equal_size_only() -> None:
     score, accuracy = np.array([1.0, 2.0, 4.0, 3.0]), np.array([0.1, 0.2, 0.8, 0.9])
     assert tables.within(score, accuracy, params) == 0.0
     assert tables.within(accuracy, accuracy, params) == 1.0
+
+
+def test_a_world_is_worth_of_size_what_it_says() -> None:
+    found = [worlds.world(0.7, seed) for seed in range(300)]
+    taus = [np.corrcoef(one.prior, one.accuracy)[0, 1] for one in found]
+    assert np.mean(taus) == pytest.approx(worlds.CORRELATION * 0.7, abs=0.03)
+    assert max(len(one.prior) for one in found) == 40
+
+
+@pytest.mark.parametrize("way", worlds.WAYS)
+def test_every_way_trains_k_different_networks_and_all_but_random_begin_with_the_largest(way: str) -> None:
+    found = worlds.world(0.3, 1)
+    chosen = worlds.WAYS[way](found, 8)
+    assert len(set(chosen)) == 8
+    assert way == "random" or chosen[0] == found.largest
+
+
+def test_the_expected_gain_is_that_of_drawn_accuracies() -> None:
+    prior, known, accuracy = np.array([-1.5, 0.2, 1.8]), np.array([-1.0, 0.0, 1.0]), np.array([0.1, 0.0, 0.6])
+    random, count = np.random.default_rng(0), 400_000
+    r = random.choice(np.linspace(-0.9, 0.9, 19), count)
+    scale = accuracy.std() * np.exp(random.choice(np.linspace(-1.0, 1.6, 9), count))
+    noise = scale * np.sqrt(1 - r**2)
+    # Differences to the first network do not depend on the level of all accuracies.
+    apart, steps = accuracy[1:] - accuracy[0], known[1:] - known[0]
+    rest = apart[:, None] - scale * r * steps[:, None]
+    covariance = np.linalg.inv(np.eye(2) + 1.0)
+    weight = np.exp(-0.5 * np.einsum("ac,ab,bc->c", rest, covariance, rest) / noise**2) / noise**2
+    level = (accuracy[:, None] - scale * r * known[:, None]).mean(0)
+    drawn = level + noise * random.normal(size=count) / 3**0.5
+    for index, place in enumerate(prior):
+        value = drawn + scale * r * place + noise * random.normal(size=count)
+        expected = np.average(np.maximum(value - accuracy.max(), 0), weights=weight)
+        assert worlds.expected_gain(prior, known, accuracy)[index] == pytest.approx(expected, rel=0.02)
+
+
+def test_learning_the_sign_of_size_pays_where_larger_is_worse_and_costs_where_it_is_better() -> None:
+    found = {(row["value_of_size"], row["way"]): row["mean"] for row in worlds.lost(20) if row["k"] == 5}
+    assert found[-0.6, "search"] < found[-0.6, "random"] < found[-0.6, "largest first"]
+    assert found[0.5, "largest first"] <= found[0.5, "search"] < found[0.5, "random"]
