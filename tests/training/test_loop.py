@@ -183,7 +183,10 @@ def on_meta(**recipe: object) -> Job:
     """A training on a device whose numbers cannot be read: whoever waits for one fails."""
     x, y = data()
     meta = torch.device("meta")
-    augment, mixing = Augment(shift=1, crop=0.2, flip=True, erase=0.5), Mixing(mixup=0.8, cutmix=1.0)
+    augment, mixing = (
+        Augment(shift=1, crop=0.2, rotate=9, flip=True, erase=0.5),
+        Mixing(mixup=0.8, cutmix=1.0),
+    )
     train = Batches(x, y, augment=augment, mixing=mixing, seed=3, device=meta)
     model = build(ARCH, seed=0).to(meta)
     settings = Recipe(**{"epochs": 1, "batch": 16, "warmup": 2, **recipe})
@@ -381,7 +384,8 @@ def test_prepared_batches_are_those_of_their_epoch_alone() -> None:
 
 def test_only_pixels_that_are_moved_are_prepared_together() -> None:
     x = torch.zeros(4, 3, 8, 8, dtype=torch.uint8)
-    for blends in (Augment(crop=0.1), Augment(randaugment=1.0), Augment(erase=0.1)):
+    blending = (Augment(crop=0.1), Augment(rotate=5), Augment(randaugment=1.0), Augment(erase=0.1))
+    for blends in blending:
         assert not Batches(x, None, augment=blends).may_prepare
     assert not Batches(x, None, mixing=Mixing(mixup=0.1)).may_prepare
     assert not Batches(x, None, device=torch.device("cuda")).may_prepare

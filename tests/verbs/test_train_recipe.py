@@ -33,6 +33,8 @@ EVERYTHING = [
         "5",
         "--erase",
         "0.5",
+        "--rotate",
+        "10",
         "--repeat",
         "2",
         "--balance",

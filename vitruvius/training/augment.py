@@ -1,8 +1,9 @@
-"""Random shifts, crops, flips, operations and boxes of noise, which depend on (seed, epoch, sample) alone.
+"""Random shifts, crops, rotations, flips, operations and noise, which depend on (seed, epoch, sample) alone.
 
 Shapes: B batch, C channels, H and W the image's sides.
 """
 
+import math
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -31,6 +32,7 @@ class Draws(NamedTuple):
     signs: Tensor | None = None  # (n, 2) of these
     erase: Tensor | None = None  # (n, 6) in 0..1: whether, area, ratio, row, column, offset in the noise
     noise: Tensor | None = None  # bytes, of which every box takes a part
+    angle: Tensor | None = None  # (n,) in -1..1
 
     def of(self, row_B: Tensor, device: torch.device) -> "Draws":
         """Return these rows on a device; the noise is one for all rows."""
@@ -55,6 +57,9 @@ def draw(seed: int, epoch: int, samples: int, augment: Augment) -> Draws:
         boxes = torch.rand(samples, 6, generator=source)
         noise = torch.randint(256, (NOISE,), generator=source, dtype=torch.uint8)
         draws = draws._replace(erase=boxes, noise=noise)
+    if augment.rotate:
+        source = seeds.generator(seed, "rotate", epoch)
+        draws = draws._replace(angle=2 * torch.rand(samples, generator=source) - 1)
     return draws
 
 
@@ -65,8 +70,9 @@ def apply(x_BCHW: Tensor, sample_B: Tensor, draws: Draws, augment: Augment) -> T
     if augment.shift:
         pixels = int(augment.shift)
         x_BCHW = _shifted(x_BCHW, draws.shift[sample_B] + pixels, pixels)
-    if augment.crop:
-        x_BCHW = _cropped(x_BCHW, draws.crop[sample_B], augment.crop)
+    if augment.resamples:
+        angle_B = None if draws.angle is None else draws.angle[sample_B]
+        x_BCHW = _resampled(x_BCHW, draws.crop[sample_B], angle_B, augment)
     if draws.operations is not None and draws.signs is not None:
         chosen = draws.operations[sample_B], draws.signs[sample_B]
         x_BCHW = randaugment.apply(x_BCHW, *chosen, augment.randaugment)
@@ -82,12 +88,18 @@ def _shifted(x_BCHW: Tensor, start_B2: Tensor, margin: int) -> Tensor:
     return windows[torch.arange(B, device=x_BCHW.device), :, start_B2[:, 0], start_B2[:, 1]]
 
 
-def _cropped(x_BCHW: Tensor, draw_B3: Tensor, crop: float) -> Tensor:
-    side_B = 1 - crop * draw_B3[:, 0]
+def _resampled(x_BCHW: Tensor, draw_B3: Tensor, angle_B: Tensor | None, augment: Augment) -> Tensor:
+    """Cut a square out of each image and rotate it, in one interpolation; beyond the edge is the edge."""
+    side_B = 1 - augment.crop * draw_B3[:, 0]
     free_B2 = (1 - side_B)[:, None] * (2 * draw_B3[:, 1:] - 1)  # range of the centre, in -1..1
     theta_B23 = torch.zeros(len(x_BCHW), 2, 3, device=x_BCHW.device)
     theta_B23[:, 0, 0] = theta_B23[:, 1, 1] = side_B
     theta_B23[:, :, 2] = free_B2.flip(1)
+    if angle_B is not None:
+        radian_B = angle_B * math.radians(augment.rotate)
+        theta_B23[:, 0, 0] = theta_B23[:, 1, 1] = side_B * radian_B.cos()
+        theta_B23[:, 0, 1] = -side_B * radian_B.sin()
+        theta_B23[:, 1, 0] = side_B * radian_B.sin()
     grid = affine_grid(theta_B23, list(x_BCHW.shape), align_corners=False)
     cut = grid_sample(x_BCHW.float(), grid, mode="bilinear", padding_mode="border", align_corners=False)
     return cut.round().to(x_BCHW.dtype) if x_BCHW.dtype == torch.uint8 else cut

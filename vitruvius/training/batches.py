@@ -115,7 +115,8 @@ class Batches:
 
         So it is where pixels are only moved, and then normalised one by one.
         """
-        blends = self.augment.crop or self.augment.randaugment or self.augment.erase or self.mixing.mixes
+        augment = self.augment
+        blends = augment.resamples or augment.randaugment or augment.erase or self.mixing.mixes
         return self.device.type == "cpu" and not blends
 
     def is_prepared(self, view_B: Tensor, epoch: int) -> bool:

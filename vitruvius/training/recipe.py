@@ -99,6 +99,8 @@ class Augment(Part):
     """Random shifts in each direction, zeros moving in: a fraction of the side, or pixels from 1 on."""
     crop: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Random square crops of 1 - crop to 1 of the side, scaled back."""
+    rotate: Annotated[float, Field(ge=0, le=180)] = 0.0
+    """Random rotations by up to so many degrees either way."""
     flip: bool = False
     """Random left-right flips."""
     randaugment: Annotated[float, Field(ge=0, le=10)] = 0.0
@@ -109,7 +111,12 @@ class Augment(Part):
     @property
     def augments(self) -> bool:
         """Whether any image is changed at all."""
-        return bool(self.shift or self.crop or self.flip or self.randaugment or self.erase)
+        return bool(self.shift or self.resamples or self.flip or self.randaugment or self.erase)
+
+    @property
+    def resamples(self) -> bool:
+        """Whether pixels are interpolated, by crops or rotations."""
+        return bool(self.crop or self.rotate)
 
     def on(self, side: int) -> "Augment":
         """Return the augmentation of images of this side, its shift in whole pixels.
