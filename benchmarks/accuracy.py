@@ -28,6 +28,27 @@ RECIPES: dict[str, dict[str, Any]] = {
     "dropout 0": {"set": ("dropout=0",)},
     "dropout 0, averaged": {"set": ("dropout=0",), "ema": 0.999},
     "dropout 0, shift 3, averaged": {"set": ("dropout=0",), "shift": 3, "ema": 0.999},
+    "dropout 0, crop 0.2, averaged": {"set": ("dropout=0",), "crop": 0.2, "ema": 0.999},
+    "dropout 0, rotate 10, crop 0.1, averaged": {
+        "set": ("dropout=0",),
+        "rotate": 10.0,
+        "crop": 0.1,
+        "ema": 0.999,
+    },
+    "dropout 0, rotate 10, crop 0.1, averaged, lr 2e-3": {
+        "set": ("dropout=0",),
+        "rotate": 10.0,
+        "crop": 0.1,
+        "ema": 0.999,
+        "lr": 2e-3,
+    },
+    "dropout 0, rotate 10, crop 0.1, averaged, decay 0.2": {
+        "set": ("dropout=0",),
+        "rotate": 10.0,
+        "crop": 0.1,
+        "ema": 0.999,
+        "weight_decay": 0.2,
+    },
     "public init": {"set": ("init=public",)},
 }
 RESULT = record.RESULTS / "accuracy.json"
@@ -77,14 +98,18 @@ def main() -> None:
     options = parser.parse_args()
     if options.final:
         record.refuse_if_busy()  # the seconds of the chosen recipe are part of the result
-    rows = files.read_json(RESULT) if RESULT.exists() else []
-    tested = [row["seed"] for row in rows if row["recipe"] == options.recipe and "test_accuracy" in row]
+    tested = [row["seed"] for row in known() if row["recipe"] == options.recipe and "test_accuracy" in row]
     for seed in (0, 1, 2) if options.final else (options.seed,):
         if options.final and seed in tested:
             continue
-        rows.append(trained(options.recipe, seed, options.final, options.threads))
-        print(rows[-1], flush=True)
-        files.write_json(RESULT, rows)
+        row = trained(options.recipe, seed, options.final, options.threads)
+        print(row, flush=True)
+        files.write_json(RESULT, [*known(), row])  # another recipe may have ended meanwhile
+
+
+def known() -> list[dict[str, Any]]:
+    """Every training so far."""
+    return files.read_json(RESULT) if RESULT.exists() else []
 
 
 if __name__ == "__main__":
