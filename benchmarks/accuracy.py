@@ -4,7 +4,7 @@
     python -m benchmarks.accuracy --recipe NAME --final   three seeds, the test images read once per seed
 
 Every recipe tried stays in results/accuracy.json with its validation accuracy; a seed that was tested is not
-trained again.
+trained again, unless --again says that the code has changed.
 """
 
 import argparse
@@ -95,12 +95,15 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--final", action="store_true")
+    parser.add_argument(
+        "--again", action="store_true", help="train seeds again that were tested, with new code"
+    )
     options = parser.parse_args()
     if options.final:
         record.refuse_if_busy()  # the seconds of the chosen recipe are part of the result
     tested = [row["seed"] for row in known() if row["recipe"] == options.recipe and "test_accuracy" in row]
     for seed in (0, 1, 2) if options.final else (options.seed,):
-        if options.final and seed in tested:
+        if options.final and seed in tested and not options.again:
             continue
         row = trained(options.recipe, seed, options.final, options.threads)
         print(row, flush=True)
