@@ -117,6 +117,32 @@ def test_a_search_killed_in_its_second_round_makes_the_same_choices(
     assert result_of(resumed).networks == result_of(whole).networks
 
 
+def lines_of(folder: Path, kind: str) -> list[dict[str, Any]]:
+    return [line for line in files.read_lines(folder / "records.jsonl") if line["kind"] == kind]
+
+
+@pytest.mark.parametrize(("seconds", "scored"), [(0.5, 21), (1.0, 13)])
+def test_scoring_takes_a_tenth_of_the_hours(
+    run: Run, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, scored: int
+) -> None:
+    """Each of 32 networks takes `seconds` of 100; the 13 that the plan trains are scored at any rate."""
+
+    def spent(search: Search) -> float:
+        return sum(clock.seconds) + seconds * len(lines_of(search.folder.folder, "scored"))
+
+    monkeypatch.setattr(Search, "spent", property(spent))
+    clock.lives = 3
+    with pytest.raises(Killed):
+        run(tmp_path, hours=100 / 3600, scored=None)
+    folder = tmp_path / "search" / "toy"
+    (kept,) = [line["networks"] for line in lines_of(folder, "chosen") if line["step"] == "scored"]
+    assert len(kept) == scored
+    clock.restart()
+    result = result_of(run(tmp_path, resume=True))
+    assert len(lines_of(folder, "scored")) == scored
+    assert {network.number for network in result.networks} <= {*kept, prepare.PRESET}
+
+
 @pytest.mark.parametrize("rungs", [(), ((100, 8),), ((100, 47), (400, 11))])
 def test_what_follows_a_rung_is_counted_step_by_step(rungs: tuple[tuple[int, int], ...]) -> None:
     made = plan.Plan(

@@ -5,7 +5,7 @@ Nothing in this file knows an accuracy, or the name of a file that holds one.
 
 import hashlib
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -131,7 +131,7 @@ def read(lines: Iterable[Mapping[str, Any]], scoring: Scoring) -> dict[str, Scor
 
 def score_all(
     scoring: Scoring, done: Mapping[str, Any], executor: Executor = "here", workers: int = 0
-) -> Iterator[Scored]:
+) -> Generator[Scored, None, None]:
     """Score the tasks that are not done yet, in order."""
     left = {key: task for key, task in scoring.tasks.items() if key not in done}
     job = spread.Job(score, scoring.shared, scoring.shared.device)

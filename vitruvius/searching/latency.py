@@ -37,19 +37,18 @@ def keep_fast(search: Search) -> Generator[Record, None, None]:
     if config.max_ms is None:
         return
     times = {number: search.ms.get(number, (math.inf, True))[0] for number in search.numbers}
-    slow = [number for number, ms in times.items() if ms > config.max_ms]
-    if len(slow) == len(times):
+    fast = [number for number, ms in times.items() if ms <= config.max_ms]
+    if not fast:
         fastest = min(times.values())
         raise UserError(
             f"--max-ms {config.max_ms:g}: the fastest of {len(times)} networks takes {fastest:.3g} ms; "
             "raise it, or lower --max-macs"
         )
-    for number in slow:
-        del prepared.networks[number]
-    if slow:
-        yield Note(text=f"{len(slow)} of {len(times)} networks take more than {config.max_ms:g} ms: left out")
-    if prepared.largest in slow:
-        prepared.largest = max(search.numbers, key=lambda number: prepared.networks[number].params)
+    prepared.keep_only(fast)
+    if slow := len(times) - len(fast):
+        yield Note(text=f"{slow} of {len(times)} networks take more than {config.max_ms:g} ms: left out")
+    if prepared.largest not in fast:
+        prepared.largest = max(fast, key=lambda number: prepared.networks[number].params)
 
 
 def _measure(search: Search, numbers: Sequence[int]) -> Generator[Record, None, None]:

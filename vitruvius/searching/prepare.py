@@ -2,6 +2,7 @@
 
 import os
 import statistics
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -44,7 +45,7 @@ class Prepared:
     space: str
     drawn: Drawn
     networks: dict[int, Candidate]
-    """Those that are scored, the largest that fits and the nearest preset, by number."""
+    """Those that are scored, the largest that fits first, and the nearest preset, by number."""
     largest: int
     preset: str | None
     pace: Pace
@@ -67,6 +68,11 @@ class Prepared:
     def fits(self, number: int) -> bool:
         """Whether a network is within the budget; the preset may not be."""
         return number != PRESET or _fits(self.networks[number], self.config)
+
+    def keep_only(self, numbers: Collection[int]) -> None:
+        """Leave out all other networks, the preset aside."""
+        kept = {PRESET, *numbers}
+        self.networks = {number: one for number, one in self.networks.items() if number in kept}
 
 
 def prepare(config: Config, flags: Flags, planned: Plan | None = None) -> Prepared:
@@ -93,7 +99,7 @@ def prepare(config: Config, flags: Flags, planned: Plan | None = None) -> Prepar
     def draw(short: int) -> tuple[Drawn, dict[int, Candidate]]:
         wanted = config.scored or SCORED_PER_TRAINING * max(short, least)
         drawn = _draw(rule, config, name, wanted, found)
-        return drawn, {one.number: one for one in (*drawn.candidates, drawn.largest) if one is not None}
+        return drawn, {one.number: one for one in (drawn.largest, *drawn.candidates) if one is not None}
 
     drawn, networks = draw(planned.short if planned else 0)
     rhythm = _pace(config, data, networks)

@@ -37,7 +37,7 @@ class Stage(records.Record):
 
 
 class Chosen(records.Record):
-    """The networks that are trained next, by number; kept, so that a resumed search makes the same choice."""
+    """The networks that a search goes on with, by number; kept, so that a resumed one chooses the same."""
 
     step: str
     networks: tuple[int, ...]

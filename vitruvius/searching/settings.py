@@ -57,7 +57,8 @@ class Config(RunConfig, DataChoice, Budget, Recipe, Augment, Compute):
     candidates: Annotated[int, Field(ge=1, le=10_000_000)] = 50_000
     """Networks that are drawn and priced; the largest that fits is the largest of these."""
     scored: Annotated[int, Field(ge=1, le=100_000)] | None = None
-    """Networks whose proxies are computed; default: four for each short training."""
+    """Networks whose proxies are computed; default: four for each short training, with --hours no more than a
+    tenth of the time pays for."""
     schedule: Literal["cosine", "constant", "trapezoid"] = "trapezoid"
     shift: Shift = 0.08
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.0
