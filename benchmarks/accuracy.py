@@ -2,6 +2,7 @@
 
     python -m benchmarks.accuracy --recipe NAME           one seed, validation accuracy only
     python -m benchmarks.accuracy --recipe NAME --final   three seeds, the test images read once per seed
+    python -m benchmarks.accuracy --final --again --seed 2
 
 Every recipe tried stays in results/accuracy.json with its validation accuracy; a seed that was tested is not
 trained again, unless --again says that the code has changed.
@@ -92,7 +93,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--recipe", choices=list(RECIPES), default="default")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, help="this one alone; default: 0, with --final 0, 1 and 2")
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--final", action="store_true")
     parser.add_argument(
@@ -102,7 +103,8 @@ def main() -> None:
     if options.final:
         record.refuse_if_busy()  # the seconds of the chosen recipe are part of the result
     tested = [row["seed"] for row in known() if row["recipe"] == options.recipe and "test_accuracy" in row]
-    for seed in (0, 1, 2) if options.final else (options.seed,):
+    seeds = [0, 1, 2] if options.final else [0]
+    for seed in seeds if options.seed is None else [options.seed]:
         if options.final and seed in tested and not options.again:
             continue
         row = trained(options.recipe, seed, options.final, options.threads)

@@ -1,12 +1,16 @@
 """What the benchmarks of speed conclude from times: intervals, crossovers, and what they call a failure."""
 
 import random
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 from scipy.stats import binom
 
-from benchmarks import attention, peers, train_step, turns
+from benchmarks import attention, earlier, peers, train_step, turns
 from vitruvius.arch import cost, tables
 
 
@@ -64,3 +68,44 @@ def test_the_cases_are_those_that_are_asked_for() -> None:
     assert len(train_step.CASES) == 14
     assert {case.preset for case in train_step.CASES} == set(train_step.ASKED)
     assert [case.arch.layers[0].head_dim for case in train_step.CASES[::4]] == [64, 8, 64, 64]
+
+
+WRITES = (
+    "import sys, time\nfor _ in range(200):\n    print(sys.argv[1], end='', flush=True); time.sleep(0.002)"
+)
+
+
+def test_of_two_processes_in_turns_one_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Letters of processes that run at the same time would alternate; here they come in blocks."""
+    taken: list[float] = []
+    take_turn = earlier.take_turn
+
+    def counted(process: "subprocess.Popen[bytes]", seconds: float) -> float:
+        taken.append(take_turn(process, seconds))
+        return taken[-1]
+
+    monkeypatch.setattr(earlier, "take_turn", counted)
+    path = tmp_path / "letters"
+    with path.open("ab") as letters:
+        found = {
+            name: subprocess.Popen(
+                [sys.executable, "-c", WRITES, name], stdout=letters, start_new_session=True
+            )
+            for name in "ab"
+        }
+        spent = earlier.in_turns(found, 0.05)
+    written = path.read_text()
+    assert sorted(written) == ["a"] * 200 + ["b"] * 200
+    assert [process.returncode for process in found.values()] == [0, 0]
+    # A signal may come a letter late.
+    assert sum(one != next_ for one, next_ in pairwise(written)) <= 3 * len(taken)
+    assert sum(spent.values()) == pytest.approx(sum(taken))
+
+
+def test_processes_in_turns_do_not_outlive_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    sleeps = [sys.executable, "-c", "import time; time.sleep(600)"]
+    found = {name: subprocess.Popen(sleeps, start_new_session=True) for name in "ab"}
+    monkeypatch.setattr(earlier, "take_turn", lambda *turn: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        earlier.in_turns(found, 0.05)
+    assert all(process.returncode for process in found.values())
