@@ -1,6 +1,6 @@
 """Networks that take longer than --max-ms are left out, by times that a resumed search knows already."""
 
-from types import SimpleNamespace
+from types import MethodType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,7 +9,7 @@ from vitruvius.core.errors import Interrupted, UserError
 from vitruvius.core.records import Note
 from vitruvius.measuring import prices
 from vitruvius.searching import latency
-from vitruvius.searching.prepare import PRESET
+from vitruvius.searching.prepare import PRESET, Prepared
 from vitruvius.searching.settings import Config
 
 ALL = [PRESET, 1, 2, 3]
@@ -28,6 +28,7 @@ def search(lines: list[dict[str, Any]], **settings: Any) -> Any:
         networks={number: SimpleNamespace(arch=arch(number), params=number) for number in ALL},
         largest=3,
     )
+    prepared.keep_only = MethodType(Prepared.keep_only, prepared)
     found = SimpleNamespace(prepared=prepared, lines=list(lines), ms={}, plan=SimpleNamespace(prices=None))
     found.numbers = [1, 2, 3]
     found.folder = SimpleNamespace(keep=lambda record: lines.append(record.line()), folder=SimpleNamespace())
