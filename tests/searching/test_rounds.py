@@ -121,11 +121,17 @@ def lines_of(folder: Path, kind: str) -> list[dict[str, Any]]:
     return [line for line in files.read_lines(folder / "records.jsonl") if line["kind"] == kind]
 
 
-@pytest.mark.parametrize(("seconds", "scored"), [(0.5, 21), (1.0, 13)])
+@pytest.mark.parametrize(("budget", "seconds", "scored"), [(100, 0.5, 21), (100, 1.0, 13), (300, 5.0, 20)])
 def test_scoring_takes_a_tenth_of_the_hours(
-    run: Run, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, scored: int
+    run: Run,
+    clock: Clock,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    budget: int,
+    seconds: float,
+    scored: int,
 ) -> None:
-    """Each of 32 networks takes `seconds` of 100; the 13 that the plan trains are scored at any rate."""
+    """Each of 32 networks takes `seconds`; of those that the plan trains 20 are scored at any rate."""
 
     def spent(search: Search) -> float:
         return sum(clock.seconds) + seconds * len(lines_of(search.folder.folder, "scored"))
@@ -133,7 +139,7 @@ def test_scoring_takes_a_tenth_of_the_hours(
     monkeypatch.setattr(Search, "spent", property(spent))
     clock.lives = 3
     with pytest.raises(Killed):
-        run(tmp_path, hours=100 / 3600, scored=None)
+        run(tmp_path, hours=budget / 3600, scored=None)
     folder = tmp_path / "search" / "toy"
     (kept,) = [line["networks"] for line in lines_of(folder, "chosen") if line["step"] == "scored"]
     assert len(kept) == scored

@@ -27,6 +27,8 @@ BATCH = 64
 SCORING = 0.1
 """The share of --hours in which networks are scored, unless --scored says how many. Without it, scoring four
 networks for each short training of 97 steps, with images of 64 pixels, took 10 of 45 minutes."""
+FEWEST = 20
+"""Networks that are scored whatever time it takes, if so many are to be trained."""
 SCORED = "scored"
 Stages = Generator[Record, None, list[int]]
 Steps = Generator[Record, None, None]
@@ -70,8 +72,8 @@ def run(search: Search) -> Generator[Record, None, tuple[list[int], dict[str, in
 def score_networks(search: Search) -> Generator[Record, None, None]:
     """Compute the scores of all networks, those that the run folder does not hold yet.
 
-    With --hours a tenth of them may pass; networks that are not scored by then are left out, unless the plan
-    would train them.
+    With --hours a tenth of them may pass; networks that are not scored by then are left out, the first few
+    aside.
     """
     prepared, config = search.prepared, search.prepared.config
     kept = _kept_choice(search, SCORED)
@@ -87,7 +89,7 @@ def score_networks(search: Search) -> Generator[Record, None, None]:
             yield Progress(done=len(done), total=len(scoring.tasks), label="scoring")
             queueing.refuse_if_stopped(search)
             is_late = is_limited and search.spent > SCORING * 3600 * (config.hours or 0.0)
-            if is_late and len(done) >= search.plan.short:
+            if is_late and len(done) >= min(FEWEST, search.plan.short):
                 break
     if is_limited:
         drawn = len(search.numbers)
@@ -114,7 +116,7 @@ def _halving(search: Search) -> Stages:
     """Train many networks shortly and the best longer, in rounds while --hours last; return the finalists."""
     first, *later = search.plan.rungs
     short = f"for {first.steps:,} of {search.plan.steps:,} steps"
-    text = f"short trainings: {counted(first.networks, 'network')} {short}"
+    text = f"short trainings: {counted(min(first.networks, len(search.numbers)), 'network')} {short}"
     yield _stage(search, 3, text, spending.time_left(search))
     # For each rung the networks that are trained as far, or further.
     levels: list[list[int]] = [[] for _ in search.plan.rungs]
