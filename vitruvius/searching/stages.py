@@ -80,6 +80,8 @@ def score_networks(search: Search) -> Generator[Record, None, None]:
     if kept is not None:
         prepared.keep_only(kept)
     is_limited = kept is None and config.hours is not None and config.scored is None
+    stages = [line for line in search.lines if line.get("kind") == "stage" and line.get("stage") == 2]
+    began = stages[0]["timing"]["spent"] if stages else search.spent
     scoring = _scoring(search)
     done = score.read(search.lines, scoring)
     with closing(score.score_all(scoring, dict(done), config.spread, config.workers)) as found:
@@ -88,7 +90,7 @@ def score_networks(search: Search) -> Generator[Record, None, None]:
             done[record.key] = record
             yield Progress(done=len(done), total=len(scoring.tasks), label="scoring")
             queueing.refuse_if_stopped(search)
-            is_late = is_limited and search.spent > SCORING * 3600 * (config.hours or 0.0)
+            is_late = is_limited and search.spent - began > SCORING * 3600 * (config.hours or 0.0)
             if is_late and len(done) >= min(FEWEST, search.plan.short):
                 break
     if is_limited:
