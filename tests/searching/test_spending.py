@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from vitruvius.searching import plan, spending
+from vitruvius.searching.plan import Rung
 from vitruvius.searching.prepare import PRESET
 
 
@@ -38,3 +39,22 @@ def test_a_preset_that_would_take_more_than_half_of_all_work_is_not_trained(
 
 def test_the_largest_that_fits_is_compared_whatever_it_takes() -> None:
     assert spending.comparable(pretended(1, dear=10**6))["the largest network that fits"] == 9
+
+
+def limited(seconds: float) -> Any:
+    """The same search limited by time; a step of a network takes a second for each of its multiply-adds."""
+    search = pretended(preset=10**9)
+    networks = search.prepared.networks
+    rungs = (Rung(steps=1, networks=8),)
+    search.plan = plan.Plan(trainings=20, steps=2, rungs=rungs, finalists=2, baselines=1)
+    search.prepared.config, search.spent = SimpleNamespace(hours=seconds / 3600), 0.0
+    search.study = SimpleNamespace(finished=dict)
+    search.seconds = lambda work: [float(networks[number].macs * steps) for number, steps in work]
+    search.seconds_left = lambda work: sum(search.seconds(work))
+    return search
+
+
+@pytest.mark.parametrize(("seconds", "paid"), [(0, [8]), (40, [8]), (88, [8, 0, 1]), (96, [8, 0, 3])])
+def test_a_finalist_that_is_too_dear_keeps_no_cheaper_one_waiting(seconds: float, paid: list[int]) -> None:
+    """The largest takes 40 of them, to be compared with; finalists 8, 7, 0, 3, 1 take 36, 32, 4, 16, 8."""
+    assert spending.paid_for(limited(seconds), [[]], [8, 7, 0, 3, 1], index=1, least=1) == paid

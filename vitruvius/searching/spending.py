@@ -33,8 +33,9 @@ def steps_left(search: Search, numbers: Sequence[int]) -> list[tuple[int, int]]:
 def paid_for(
     search: Search, levels: list[list[int]], numbers: Sequence[int], index: int, least: int = 0
 ) -> list[int]:
-    """Return the first of these networks that --hours pay for, `least` at any rate; all without --hours.
+    """Return those of these networks, in their order, that --hours pay for; all without --hours.
 
+    The first `least` are returned at any rate. One that is too dear keeps no cheaper one behind it waiting.
     What is counted: training them up to rung `index` or to the end, then a share of them further as planned;
     the finalists among the networks of the last rung; the networks to compare with.
     """
@@ -52,8 +53,12 @@ def paid_for(
     else:
         work = [(number, 0 if number in compared else steps) for number, steps in steps_left(search, numbers)]
     seconds_n = np.array(search.seconds(work)).reshape(-1, len(numbers)).sum(0)  # finalists: of both seeds
-    count = int(np.count_nonzero(search.plan.further(index) * seconds_n.cumsum() <= left))
-    return list(numbers[: max(count, least)])
+    paid: list[int] = []
+    for number, seconds in zip(numbers, (search.plan.further(index) * seconds_n).tolist(), strict=True):
+        if len(paid) < least or seconds <= left:
+            paid.append(number)
+            left -= seconds
+    return paid
 
 
 def baselines(search: Search) -> dict[str, int]:
