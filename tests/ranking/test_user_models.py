@@ -45,6 +45,12 @@ def test_a_network_depends_on_its_position_and_seed_alone(tmp_path: Path) -> Non
     assert (torch.get_rng_state() == before).all()
 
 
+def test_a_dictionary_of_networks_is_taken_too(tmp_path: Path) -> None:
+    body = "def models():\n    return {'a': nn.Linear(2, 1), 'b': nn.Linear(3, 1)}"
+    found = user_models.networks(write(tmp_path, body, "named.py"))
+    assert [len(weights(user_models.build(net, 1))) for net in found.values()] == [3, 4]
+
+
 def test_one_after_another_each_is_built_once(tmp_path: Path) -> None:
     found = user_models.networks(write(tmp_path, LAYERS, "counted.py"))
     import sys

@@ -21,7 +21,12 @@ def test_the_cost_of_a_plan_counted_step_by_step(trainings: int, steps: int, fro
         total += steps - done.get(network, 0) + (plan.SEEDS - 1) * steps
     assert total + plan.SEEDS * made.baselines * steps == made.total_steps <= trainings * steps
     assert counts == sorted(counts, reverse=True)
-    assert not front or not counts or made.finalists >= min(4, counts[0])
+    assert not front or not counts or made.finalists >= 2
+
+
+def test_a_front_has_four_finalists_unless_they_would_leave_nothing_to_choose_from() -> None:
+    plans = [plan.make(trainings, 800, 10**6, front=True) for trainings in (7, 12, 20, 50)]
+    assert [(made.short, made.finalists) for made in plans] == [(10, 2), (23, 2), (37, 4), (143, 8)]
 
 
 def test_few_networks_are_all_trained() -> None:

@@ -1,7 +1,7 @@
-"""Users' own networks: `./mine.py:models`, a function that yields (name, nn.Module) pairs."""
+"""Users' own networks: `./mine.py:models`, a function that yields (name, nn.Module) pairs or returns a dict."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -57,7 +57,7 @@ class ModelStream:
         self.state: RandomState = (random.Random(seed).getstate(), numpy_state, torch_state)
         self.source, self.yielded = source, 0
         function = plugins.function("models", source)
-        self.made = self._isolated(lambda: iter(function()))
+        self.made = self._isolated(lambda: _pairs(function()))
 
     def __iter__(self) -> Iterator[tuple[str, nn.Module]]:
         while (item := self._isolated(lambda: next(self.made, None))) is not None:
@@ -78,6 +78,10 @@ class ModelStream:
         finally:
             self.state = _state()
             _set_state(before)
+
+
+def _pairs(made: Mapping[Any, Any] | Iterable[Any]) -> Iterator[Any]:
+    return iter(made.items()) if isinstance(made, Mapping) else iter(made)
 
 
 def _state() -> RandomState:

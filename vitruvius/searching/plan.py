@@ -20,7 +20,8 @@ NEEDED_FOR = (4, 10, 14)
 """Trainings from which on the largest network that fits, the nearest preset and the median candidate are
 trained fully too, to be compared with."""
 DEFAULT = 20
-FRONT_FINALISTS = 4
+FRONT_FINALISTS = (2, 4)
+"""Finalists of a front at least: of what may be spent, their full trainings get about two thirds, within this."""
 
 
 class Rung(Strict):
@@ -82,9 +83,11 @@ def make(trainings: float, steps: int, available: int, front: bool = False) -> P
         )
     compared = baselines(trainings)
     left = trainings - SEEDS * compared
+    fewest, most = FRONT_FINALISTS
+    least = min(most, max(fewest, int(left) // 3)) if front else 1
     found = None
     for count in range(FACTOR, available + 1):
-        rungs, finalists = _halved(count, steps, front)
+        rungs, finalists = _halved(count, steps, least)
         if not rungs or _steps(rungs, finalists, steps) > left * steps:
             break
         found = rungs, finalists
@@ -106,13 +109,13 @@ def baselines(trainings: float) -> int:
     return sum(trainings >= needed for needed in NEEDED_FOR)
 
 
-def _halved(count: int, steps: int, front: bool) -> tuple[tuple[Rung, ...], int]:
-    """Return the rungs that begin with `count` networks, and the finalists."""
+def _halved(count: int, steps: int, least: int) -> tuple[tuple[Rung, ...], int]:
+    """Return the rungs that begin with `count` networks, and the finalists: at least so many."""
     lengths = sorted({max(1, steps // fraction) for fraction in FRACTIONS} - {steps})
     rungs = []
     for length in lengths:
         rungs.append(Rung(steps=length, networks=count))
-        count = max(min(count, FRONT_FINALISTS) if front else 1, count // FACTOR)
+        count = max(min(count, least), count // FACTOR)
     return tuple(rungs), count
 
 
