@@ -29,6 +29,10 @@ RECIPES: dict[str, dict[str, Any]] = {
     "dropout 0": {"set": ("dropout=0",)},
     "dropout 0, averaged": {"set": ("dropout=0",), "ema": 0.999},
     "dropout 0, shift 3, averaged": {"set": ("dropout=0",), "shift": 3, "ema": 0.999},
+    "dropout 0, averaged, lr 2e-3": {"set": ("dropout=0",), "ema": 0.999, "lr": 2e-3},
+    "dropout 0, averaged, lr 3e-3": {"set": ("dropout=0",), "ema": 0.999, "lr": 3e-3},
+    "dropout 0, averaged, smoothing 0.1": {"set": ("dropout=0",), "ema": 0.999, "label_smoothing": 0.1},
+    "dropout 0, averaged, decay 0.2": {"set": ("dropout=0",), "ema": 0.999, "weight_decay": 0.2},
     "dropout 0, crop 0.2, averaged": {"set": ("dropout=0",), "crop": 0.2, "ema": 0.999},
     "dropout 0, rotate 10, crop 0.1, averaged": {
         "set": ("dropout=0",),
