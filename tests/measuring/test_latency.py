@@ -91,7 +91,7 @@ def test_every_compiled_network_and_batch_size_is_compiled_however_many_there_ar
 ) -> None:
     graphs: list[int] = []
 
-    def backend(graph: Any, inputs: Any) -> Any:
+    def backend(graph: Any, inputs: Any, **options: Any) -> Any:
         graphs.append(len(graph.graph.nodes))
         return graph.forward
 

@@ -1,5 +1,6 @@
 """The hostile tests notice what they are for: each protection is taken away once, and its test must fail."""
 
+import mmap
 import os
 import queue
 import threading
@@ -153,10 +154,11 @@ def whole_bodies_are_read(patch: Patch, site: Visitor) -> None:
 
 
 def predictions_are_kept(patch: Patch, site: Visitor) -> None:
-    kept, answer = list[bytes](), look.answer
+    kept, answer = list[mmap.mmap](), look.answer
 
     def keeping(*given: Any) -> bytes:
-        kept.append(b"x" * 2**20)
+        kept.append(mmap.mmap(-1, 2**20))  # never memory that the process has freed before and still has
+        kept[-1].write(b"x" * 2**20)
         return answer(*given)
 
     patch.setattr(look, "answer", keeping)

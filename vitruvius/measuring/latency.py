@@ -5,7 +5,7 @@ import random
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -28,6 +28,7 @@ from vitruvius.measuring.results import Measurement, summarise
 from vitruvius.measuring.settings import MeasureSettings
 from vitruvius.nn.vit import ViT, build
 from vitruvius.training import device as devices
+from vitruvius.training import onednn
 
 WARM_UP = 3
 Call = Callable[[], Any]
@@ -148,16 +149,17 @@ def _call(item: Item, settings: MeasureSettings, where: torch.device) -> Call:
         if where.type == "cpu" and devices.compiler() is None:
             raise UserError("torch.compile needs a C++ compiler, and none was found")
         # For this batch size only: else the second size is compiled for any, which is slower.
-        forward = torch.compile(net, dynamic=False)
+        options = onednn.compiler_options() if where.type == "cpu" else {}
+        forward = torch.compile(net, dynamic=False, options=options)
     if settings.training:
         return _training_step(net, forward, x)
     net.eval()
-    return _inference(forward, x)
+    return _inference(forward, x, as_evaluated=item.runtime == "torch" and where.type == "cpu")
 
 
-def _inference(forward: Any, x: Tensor) -> Call:
+def _inference(forward: Any, x: Tensor, as_evaluated: bool) -> Call:
     def call() -> None:
-        with torch.inference_mode():
+        with torch.inference_mode(), onednn.in_evaluation() if as_evaluated else nullcontext():
             forward(x)
 
     return call

@@ -1,4 +1,4 @@
-"""Users' own networks: `./mine.py:models`, a function that yields (name, nn.Module) pairs or returns a dict."""
+"""Users' own networks: `./mine.py:models`, which yields pairs (name, nn.Module) or returns a dict."""
 
 import random
 from collections.abc import Iterable, Iterator, Mapping

@@ -21,7 +21,7 @@ NEEDED_FOR = (4, 10, 14)
 trained fully too, to be compared with."""
 DEFAULT = 20
 FRONT_FINALISTS = (2, 4)
-"""Finalists of a front at least: of what may be spent, their full trainings get about two thirds, within this."""
+"""Fewest and most finalists of a front, whose full trainings get about two thirds of what may be spent."""
 
 
 class Rung(Strict):

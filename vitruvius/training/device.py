@@ -13,6 +13,7 @@ from vitruvius.arch import cost
 from vitruvius.arch.arch import Arch
 from vitruvius.core.counted import counted
 from vitruvius.core.errors import UserError
+from vitruvius.training import onednn
 
 COMPILE_PAYS_AFTER = 1.4e12
 """Multiply-adds of forward passes after which compilation has saved more time than it took.
@@ -164,7 +165,7 @@ def fingerprint(threads: int, processes: int, where: torch.device = CPU) -> dict
     """Return what the exact bits of a result depend on, besides config and versions."""
     capability, mkldnn = torch.backends.cpu.get_cpu_capability(), torch.backends.mkldnn.enabled
     found = {"threads": threads, "processes": processes, "device": describe(where)}
-    found |= {"cpu_capability": capability, "mkldnn": mkldnn}
+    found |= {"cpu_capability": capability, "mkldnn": mkldnn, "onednn_products": onednn.is_faster()}
     return found if where.type == "cpu" else found | {"bits": NOT_IDENTICAL}
 
 

@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.nn.modules import module
 
 from vitruvius.core import allocator
+from vitruvius.training import onednn
 
 Found = TypeVar("Found")
 IMAGES = 125
@@ -31,9 +32,14 @@ def evaluated(
     The parts follow one another on a GPU, with one thread, and where somebody watches all modules: a hook
     need not be made for threads.
     """
+
+    def find(sample_B: Tensor) -> Found:
+        with torch.no_grad(), onednn.in_evaluation() if device.type == "cpu" else nullcontext():
+            return compute(sample_B)
+
     # One part leaves nothing that the next could use.
     with allocator.keeping_freed_memory() if len(sample_n) > min(size, IMAGES) else nullcontext():
-        yield from _evaluated(torch.no_grad()(compute), sample_n, size, device)
+        yield from _evaluated(find, sample_n, size, device)
 
 
 def _evaluated(
