@@ -61,7 +61,7 @@ def contestants(arch: Arch, images: int, compiles: bool) -> dict[str, Contestant
     for name, make in peers.makers(arch).items():
         found[f"{name}, eager"] = _scores(make().eval(), normal)
         if compiles:
-            compiled: Any = torch.compile(make().eval())
+            compiled: Any = torch.compile(make().eval(), dynamic=False)
             found[f"{name}, compiled"] = _scores(compiled, normal)
     return found
 

@@ -7,10 +7,10 @@
 
 Ours is `loop.prepare` and `loop.step`: batch assembly, augmentation, schedule, clipping and metrics included,
 which the peers do not do; `bare` is our network's forward, backward and optimiser alone. Peers run eagerly
-with torch's default optimiser, as people use them, and compiled with its fused one. All live in one process
-and take turns; ratios are medians over paired blocks with an interval of 95 %. The time to compile is left
-out and stated. The share of the matmul peak is the step's arithmetic (three forward passes) over what one
-large product reaches in the same process.
+with torch's default optimiser, as people use them, and compiled for this size with its fused one. All live in
+one process and take turns; ratios are medians over paired blocks with an interval of 95 %. The time to compile
+is left out and stated. The share of the matmul peak is the step's arithmetic (three forward passes) over what
+one large product reaches in the same process, by the faster library.
 
 All share one memory allocator: glibc's as a script finds it or, with --keep-memory, one that keeps freed
 memory, as `train` does.
@@ -117,7 +117,7 @@ def network(model: nn.Module, case: Case, compiled: bool) -> Contestant:
     """Forward, backward and optimiser of a peer, on one batch of normalised images."""
     parameters = model.train().parameters()
     optimiser = torch.optim.AdamW(parameters, lr=1e-3, weight_decay=0.05, fused=compiled or None)
-    forward: Any = torch.compile(model) if compiled else model
+    forward: Any = torch.compile(model, dynamic=False) if compiled else model
     return _steps(lambda x, y: cross_entropy(forward(x), y), optimiser, case)
 
 

@@ -47,6 +47,21 @@ def test_twenty_steps_have_the_bits_of_torch_with_lost_gradients_new_rates_and_a
     assert sorted(counts) == [17, 20, 20, 20]
 
 
+def test_gradients_are_divided_in_the_next_step_only() -> None:
+    mine, ours, theirs, torchs = pair()
+    source, scales = torch.Generator().manual_seed(1), {0: 3.0, 2: 7.0, 3: 1.5, 6: 3.0}
+    for step in range(8):
+        scale = scales.get(step)
+        for p, q in zip(mine, theirs, strict=True):
+            p.grad = torch.randn(p.shape, generator=source)
+            q.grad = p.grad / (scale or 1.0)
+        ours.divisor = None if scale is None else torch.tensor(scale)
+        ours.step()
+        torchs.step()
+        assert ours.divisor is None
+        assert all(torch.equal(p, q) for p, q in zip(mine, theirs, strict=True)), step
+
+
 def test_a_loss_scaler_leaves_a_step_out_whose_gradients_overflowed() -> None:
     mine, ours, theirs, torchs = pair()
     for parameters, optimiser in ((mine, ours), (theirs, torchs)):

@@ -44,10 +44,10 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Iterator[Compiled]:
     found: Compiled = []
     compile_: Callable[..., Any] = torch.compile
 
-    def traced(function: Any, options: dict[str, Any] | None = None) -> Any:
+    def traced(function: Any, options: dict[str, Any] | None = None, dynamic: bool | None = None) -> Any:
         found.append((function, options or {}))
         kept = {name: value for name, value in (options or {}).items() if name == "guard_filter_fn"}
-        return compile_(function, backend="eager", options=kept)
+        return compile_(function, backend="eager", options=kept, dynamic=dynamic)
 
     monkeypatch.setattr(torch, "compile", traced)
     torch.compiler.reset()
@@ -96,6 +96,28 @@ def test_more_networks_are_compiled_than_torch_keeps_graphs_of_one_function(seen
         model = network()
         compiling.compiled(model, classify, CPU)(model, batch(), torch.Generator())
     assert counters["stats"]["unique_graphs"] == limit + 2
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["with its loss", "the network alone"])
+def test_a_network_is_compiled_for_its_own_batches_after_another_had_larger_ones(
+    monkeypatch: pytest.MonkeyPatch, whole: bool
+) -> None:
+    sizes: list[Any] = []
+
+    def backend(graph: Any, inputs: list[Any], **options: Any) -> Any:
+        sizes.extend(size for each in inputs if isinstance(each, Tensor) for size in each.shape)
+        sizes.extend(each for each in inputs if not isinstance(each, Tensor))
+        return graph.forward
+
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend=backend))
+    torch.compiler.reset()
+    for count in (6, 4, 5):
+        measure = compiling.compiled(network(), classify if whole else by_hand, CPU)
+        x, y = batch().x[:count], (batch().y if whole else None)
+        measure(network(), Batch(x, None if y is None else y[:count]), torch.Generator())
+    torch.compiler.reset()
+    assert all(isinstance(size, int) for size in sizes)
+    assert {6, 4, 5} <= set(sizes)
 
 
 def by_hand(model: nn.Module, batch: Batch, generator: torch.Generator | None) -> Loss:

@@ -16,6 +16,7 @@ from vitruvius.core.errors import Interrupted, WorkFailed
 from vitruvius.nn.vit import build
 from vitruvius.objectives import Batch, Loss
 from vitruvius.objectives.classify import classify
+from vitruvius.optimisers.adamw import AdamW
 from vitruvius.training import checkpoint, loop
 from vitruvius.training.batches import Batches
 from vitruvius.training.loop import Job
@@ -164,6 +165,24 @@ def test_gradients_in_one_tensor_are_clipped_as_each_for_itself(limit: float) ->
     each = [part.clone() for part in flat.split([3, 70, 1])]
     assert loop._clip([flat], limit) == pytest.approx(float(loop._clip(each, limit)))
     assert torch.allclose(flat, torch.cat(each), rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_our_adamw_takes_the_same_steps_and_scales_the_gradients_itself(dtype: torch.dtype) -> None:
+    ours, theirs = (job(dtype, clip=0.3) for _ in range(2))
+    scaled: list[bool] = []
+    for work, kind in ((ours, AdamW), (theirs, torch.optim.AdamW)):
+        work.optimiser = kind([{"params": list(work.model.parameters())}], lr=0.01)
+    ours.optimiser.register_step_pre_hook(
+        lambda optimiser, *rest: scaled.append(getattr(optimiser, "divisor", None) is not None)
+    )
+    found, expected = (list(loop.run(work))[-1] for work in (ours, theirs))
+    assert any(scaled) is (dtype == torch.float32)  # in float64 a scale of 32 bits would lose half the digits
+    assert not all(scaled)  # gradients below the limit stay as they are
+    assert isinstance(found, Epoch)
+    assert isinstance(expected, Epoch)
+    assert found.grad_norm == pytest.approx(expected.grad_norm, rel=1e-4)
+    torch.testing.assert_close(weights(ours.model), weights(theirs.model), rtol=1e-4, atol=1e-5)
 
 
 def test_a_time_limit_counts_this_start_only(monkeypatch: pytest.MonkeyPatch) -> None:

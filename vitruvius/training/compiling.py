@@ -16,6 +16,9 @@ from vitruvius.training.loop import Measure
 def compiled(model: nn.Module, measure: Measure, device: torch.device) -> Measure:
     """Return an objective whose network is compiled; on a CPU, where possible, the loss with it.
 
+    For batches of one size: torch remembers sizes by line of code, and would compile a second network that is
+    trained with another one for batches of any size, which is slower.
+
     Network, loss and count of a classifier are one graph there, whose kernels are called by C++ and not by
     Python, and that does not ask in every step whether a module has changed. A forward and backward pass with
     the optimiser's step of `mnist-slim` takes 0.87 of the time of the compiled network alone (interval 0.86
@@ -23,7 +26,7 @@ def compiled(model: nn.Module, measure: Measure, device: torch.device) -> Measur
     """
     products = onednn.compiler_options() if device.type == "cpu" else {}
     if device.type != "cpu" or not _is_plain(measure):
-        forward: Any = torch.compile(model, options=products)
+        forward: Any = torch.compile(model, dynamic=False, options=products)
         return lambda _, batch, generator: measure(forward, batch, generator)
 
     def loss(x: Tensor, y: Tensor, other: Tensor | None, share: Tensor | None, generator: Generator) -> Loss:
@@ -31,7 +34,7 @@ def compiled(model: nn.Module, measure: Measure, device: torch.device) -> Measur
 
     # torch.compile keeps graphs by the code of a function: each network has a copy, and graphs of its own.
     own = FunctionType(loss.__code__.replace(), globals(), closure=loss.__closure__)
-    whole: Any = torch.compile(own, options=_options() | products)
+    whole: Any = torch.compile(own, dynamic=False, options=_options() | products)
     return lambda _, batch, generator: whole(*batch, generator)
 
 

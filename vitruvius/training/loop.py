@@ -26,6 +26,7 @@ from vitruvius.core.errors import Interrupted, WorkFailed
 from vitruvius.core.records import Note, Progress, Record
 from vitruvius.core.signals import StopRequest
 from vitruvius.objectives import Batch, Loss
+from vitruvius.optimisers.adamw import AdamW
 from vitruvius.training import distributed, seeds, side_by_side
 from vitruvius.training.average import Average
 from vitruvius.training.batches import Batches
@@ -211,7 +212,7 @@ def step(job: Job, sample_B: Tensor) -> None:
     if job.scaler is not None:
         job.scaler.unscale_(job.optimiser)
     gradients = [p.grad for p in job.parameters if p.grad is not None] if flat is None else [flat]
-    norm = _clip(gradients, recipe.clip)
+    norm = _clip(gradients, recipe.clip, None if job.scaler else job.optimiser)
     job.taken.append(Taken(cursor.step + 1, len(sample_B), numbers, norm))
     if job.train.device.type == "cpu" or (cursor.step + 1) % READ_EVERY == 0:
         read_numbers(job)
@@ -357,15 +358,20 @@ def autocast(job: Job) -> AbstractContextManager[Any]:
     return nullcontext() if job.autocast is None else torch.autocast(job.train.device.type, job.autocast)
 
 
-def _clip(gradients: list[Tensor], limit: float) -> Tensor:
+def _clip(gradients: list[Tensor], limit: float, optimiser: torch.optim.Optimizer | None = None) -> Tensor:
     """Scale the gradients down to a norm of `limit` (0 = any norm); return the norm before.
 
-    The bits are those of `clip_grad_norm_`, which multiplies by 1 where nothing is to be clipped and sorts
-    tensors by device and type first: it takes 0.31 ms for those of `mnist-slim`, without that 0.20.
+    Our AdamW scales them itself while it reads them. Else the bits are those of `clip_grad_norm_`, which
+    multiplies by 1 where nothing is to be clipped and sorts tensors by device and type first: it takes 0.31
+    ms for those of `mnist-slim`, without that 0.20.
     """
     norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
     # Only a CPU knows the norm without waiting.
-    if limit and not (norm.device.type == "cpu" and float(norm) < CERTAINLY_BELOW * limit):
+    if not limit or (norm.device.type == "cpu" and float(norm) < CERTAINLY_BELOW * limit):
+        return norm
+    if isinstance(optimiser, AdamW) and norm.dtype == torch.float32:
+        optimiser.divisor = ((norm + 1e-6) / limit).clamp(min=1.0)
+    else:
         torch._foreach_mul_(gradients, (limit / (norm + 1e-6)).clamp(max=1.0))
     return norm
 
