@@ -8,9 +8,9 @@
 Ours is `loop.prepare` and `loop.step`: batch assembly, augmentation, schedule, clipping and metrics included,
 which the peers do not do; `bare` is our network's forward, backward and optimiser alone. Peers run eagerly
 with torch's default optimiser, as people use them, and compiled for this size with its fused one. All live in
-one process and take turns; ratios are medians over paired blocks with an interval of 95 %. The time to compile
-is left out and stated. The share of the matmul peak is the step's arithmetic (three forward passes) over what
-one large product reaches in the same process, by the faster library.
+one process and take turns; ratios are medians over paired blocks with an interval of 95 %. The time to
+compile is left out and stated. The share of the matmul peak is the step's arithmetic (three forward passes)
+over what one large product reaches in the same process, by the faster library.
 
 All share one memory allocator: glibc's as a script finds it or, with --keep-memory, one that keeps freed
 memory, as `train` does.

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from scipy.stats import binom
 
-from benchmarks import attention, earlier, peers, train_step, turns
+from benchmarks import attention, earlier, peers, products, train_step, turns
 from vitruvius.arch import cost, tables
 
 
@@ -55,6 +56,33 @@ def test_what_is_asked_is_judged_without_dropout_and_against_the_best_compiled_p
     slower = [*good, row("d, compiled", 16.0, 1.6)]
     assert train_step.failures(slower) == ["mnist, batch 32: 1.6 times the best compiled peer, not 1.7"]
     assert "1.11 of the bare network" in train_step.failures([*good, row("bare, compiled", 9.0, 0.9)])[0]
+
+
+@pytest.mark.parametrize(
+    ("mkl", "onednn", "pays", "is_chosen", "slower"),
+    [
+        (20.0, 30.0, True, True, "oneDNN"),
+        (20.0, 30.0, False, True, ""),  # too small to be given to oneDNN
+        (30.0, 20.0, True, True, ""),
+        (30.0, 20.0, True, False, "MKL"),
+        (20.0, 30.0, True, False, ""),
+    ],
+)
+def test_a_linear_map_fails_that_the_slower_library_gets(
+    mkl: float, onednn: float, pays: bool, is_chosen: bool, slower: str
+) -> None:
+    row = {"inputs": 64, "outputs": 128, "threads": 2, "pays": pays}
+    rows = [row | {"MKL_us": mkl, "oneDNN_us": onednn}, row | {"MKL_us": 10.0, "oneDNN_us": 12.0}]
+    found = products.failures([*rows, row | {"inputs": 1, "MKL_us": 1.0, "oneDNN_us": 1.0}], is_chosen)
+    assert [f"{slower} is slower" in text for text in found if "64 to 128" in text] == [True] * bool(slower)
+
+
+@pytest.mark.parametrize("sizes", [(3, 5), (5, 3)])
+def test_both_libraries_find_the_same_products(sizes: tuple[int, int]) -> None:
+    for both in products.products(7, *sizes).values():
+        found, expected = both["oneDNN"](), both["MKL"]()
+        assert found.shape == expected.shape
+        assert torch.allclose(found, expected, atol=1e-5)
 
 
 def test_the_peers_are_the_same_network() -> None:

@@ -38,7 +38,7 @@ class AdamW(torch.optim.AdamW):
     """
 
     divisor: Tensor | None = None
-    """A float32 by which the next step divides the gradients, while it reads them."""
+    """By which the next step divides the gradients while it reads them; a float32."""
     _lists: tuple[Tensor, list[Lists]] | None = None  # all counts, and the lists of each group
 
     def __init__(self, groups: Groups, lr: float) -> None:
