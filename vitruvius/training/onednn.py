@@ -2,7 +2,8 @@ r"""Products of float32 matrices by oneDNN, on CPUs whose AVX-512 instructions M
 
 torch gives such products to Intel's MKL, which uses AVX-512 on Intel's own processors only. On others oneDNN,
 which is a part of torch as well, takes about half the time: 544 x 64 times 64 x 512 takes two threads of an
-AMD EPYC 94 instead of 173 microseconds, its gradients 81 and 140 instead of 171 and 208 (19 November 2026).
+AMD EPYC 89 instead of 170 microseconds, its gradients 86 and 116 instead of 173 and 210 (benchmarks/products,
+19 November 2026).
 torch has no setting for that: `compiler_options` chooses for torch.compile, `in_evaluation` elsewhere.
 """
 
