@@ -199,6 +199,15 @@ def test_an_evaluation_in_another_type_is_left_alone() -> None:
     assert torch.equal(exact, x.double() @ weight.double().T)
 
 
+@pytest.mark.usefixtures("amd", "all_pay")
+def test_a_linear_map_keeps_its_gradients() -> None:
+    x, weight = random(8, 20), random(36, 20).requires_grad_()
+    with onednn.in_evaluation():
+        functional.linear(x, weight).sum().backward()
+    assert weight.grad is not None
+    assert torch.allclose(weight.grad, x.sum(0).expand(36, 20), rtol=0, atol=1e-5)
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("amd", "all_pay")
 @pytest.mark.parametrize("alone", [True, False], ids=["network with loss", "network alone"])
