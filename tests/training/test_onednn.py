@@ -211,7 +211,10 @@ def test_a_linear_map_keeps_its_gradients() -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("amd", "all_pay")
 @pytest.mark.parametrize("alone", [True, False], ids=["network with loss", "network alone"])
-def test_compiled_gradients_are_those_of_float64(monkeypatch: pytest.MonkeyPatch, alone: bool) -> None:
+def test_compiled_gradients_are_those_of_float64(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, alone: bool
+) -> None:
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "compiled"))  # a kept graph is not made anew
     counts: list[int] = []
     replace = onednn.replace_products
     monkeypatch.setattr(onednn, "replace_products", lambda graph: counts.append(replace(graph)))
