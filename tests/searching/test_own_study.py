@@ -18,24 +18,32 @@ from vitruvius.searching.settings import Config
 from vitruvius.searching.study import Request, Study
 from vitruvius.searching.trials import Outcome
 
-PREPARED: Any = SimpleNamespace(config=Config(), name=lambda number: f"n{number}")
-TRAINED = {"kind": "trained", "network": "n1", "steps": 10, "replicate": 0, "accuracy": 0.5}
-FAILED = {"kind": "trained", "network": "n2", "steps": 10, "replicate": 0, "accuracy": None}
-LINES: list[dict[str, Any]] = [{"kind": "plan"}, TRAINED, FAILED]
+PREPARED: Any = SimpleNamespace(
+    config=Config(), name=lambda number: f"n{number}", networks=(1, 2, 3), plan=SimpleNamespace(steps=20)
+)
+
+
+def trained(number: int, steps: int, accuracy: float | None) -> dict[str, Any]:
+    about = {"network": f"n{number}", "steps": steps, "replicate": 0, "accuracy": accuracy}
+    return {"kind": "trained", **about, "timing": {"seconds": 2.0}}
+
+
+LINES = [{"kind": "plan"}, trained(1, 10, 0.5), trained(2, 10, None), trained(1, 20, 0.75)]
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:
-    """A search that knows the outcomes of two trainings, one of which has failed, and is told of no more."""
+    """A search with the outcomes of three trainings, at a rung, failed and ended; a fourth is not told."""
     folder = RunFolder(tmp_path / "toy", is_new=False)
     folder.folder.mkdir()
     study, fault = own_study.opened(folder, PREPARED, [])
     assert not fault
-    wanted = [Request(1, 10), Request(2, 10), Request(3, 10)]
+    wanted = [Request(1, 10), Request(2, 10), Request(1, 20), Request(3, 10)]
     study.queue(wanted)
-    claimed = study.claim(wanted, 3)
+    claimed = study.claim(wanted, 4)
     study.tell(claimed[0][0], Outcome(accuracy=0.5, loss=0.25, correct="f0"), rung=10)
     study.tell(claimed[1][0], Outcome(failed="no memory"))
+    study.tell(claimed[2][0], Outcome(accuracy=0.75, correct="fc"))
     study.close()
     for line in LINES:
         files.append_line(folder.path("records.jsonl"), line)
@@ -63,6 +71,24 @@ def test_an_intact_study_is_used_as_it_is(folder: RunFolder) -> None:
     study.close()
 
 
+def test_a_study_that_was_killed_while_it_was_told_is_intact(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, _, _ = opened(folder)
+    study.requeue_own()
+    study.queue([Request(3, 10)])
+    ((trial, _),) = study.claim([Request(3, 10)], 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(study.study, "tell", lambda *_, **__: None)
+        study.tell(trial, Outcome(accuracy=0.5), rung=10)
+    assert study.requeue_own() == 1
+    study.close()
+    study, fault, _ = opened(folder)
+    assert not fault
+    assert Request(3, 10) not in study.finished()
+    study.close()
+
+
 DAMAGES: dict[str, Callable[[Path], Any]] = {
     "accuracy": change("UPDATE trial_values SET value = 0.75"),
     "which were correct": change(
@@ -83,15 +109,13 @@ DAMAGES: dict[str, Callable[[Path], Any]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_study_is_made_anew_and_its_trainings_are_recorded_again(
-    folder: RunFolder, damage: str
-) -> None:
+def test_a_damaged_study_is_made_anew_with_what_was_recorded_at_rungs(folder: RunFolder, damage: str) -> None:
     DAMAGES[damage](folder.path(own_study.FILE))
     study, fault, lines = opened(folder)
     assert fault.startswith(str(folder.path(own_study.FILE)))
-    assert study.finished() == {}
+    assert study.finished() == {Request(1, 10): Outcome(accuracy=0.5, seconds=2.0)}
     study.close()
-    assert lines == files.read_lines(folder.path("records.jsonl")) == LINES[:1]
+    assert lines == files.read_lines(folder.path("records.jsonl")) == LINES[:2]
     study, fault = own_study.opened(folder, PREPARED, lines)
     assert not fault
     study.close()

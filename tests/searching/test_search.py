@@ -226,6 +226,36 @@ def test_damaged_trainings_of_a_killed_search_are_trained_anew(
     assert any("made anew" in getattr(record, "text", "") for record in records)
 
 
+@pytest.mark.parametrize("keeps_records", [True, False])
+def test_a_study_made_anew_holds_what_trainings_that_went_on_had_reached_at_their_rungs(
+    run: Run,
+    whole: tuple[list[Record], Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    keeps_records: bool,
+) -> None:
+    """Their folders are further; where the records are lost as well, they are trained again."""
+    original, trained = trials.train, list[tuple[str, int]]()
+
+    def dies(shared: Any, task: Any) -> Outcome:
+        trained.append((task.name, task.steps))
+        if len(trained) == 10:
+            raise Killed
+        return original(shared, task)
+
+    monkeypatch.setattr(trials, "train", dies)
+    with pytest.raises(Killed):
+        run(tmp_path, trainings=5)
+    folder = tmp_path / "search" / "toy"
+    (folder / "study.db").write_bytes(b"")
+    if not keeps_records:
+        kept = [line for line in files.read_lines(folder / "records.jsonl") if line["kind"] != "trained"]
+        RunFolder(folder, is_new=False).rewrite(kept)
+    records, rungs = run(tmp_path, resume=True), [task for task in trained[:9] if task[1] < 6]
+    assert fingerprint(result_of(records)) == fingerprint(result_of(whole[0]))
+    assert [task for task in rungs if trained.count(task) > 1] == ([] if keeps_records else rungs)
+
+
 @pytest.mark.slow
 def test_a_failing_network_is_a_row_with_its_reason(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -1,6 +1,7 @@
 """The study of a search, opened: that of the run folder is verified first, and made anew if it is damaged.
 
-Nothing is lost by that: the run folders of the trainings hold what the study knew about them.
+Nothing is lost by that: the records hold what trainings had reached at their rungs, and those that have ended
+are evaluated again from their run folders.
 """
 
 import os
@@ -15,7 +16,8 @@ from vitruvius.core import files
 from vitruvius.core.errors import UserError, reason
 from vitruvius.core.runs import RunFolder
 from vitruvius.searching.prepare import Prepared
-from vitruvius.searching.study import OtherSettings, Study
+from vitruvius.searching.study import OtherSettings, Request, Study
+from vitruvius.searching.trials import Outcome
 
 FILE = "study.db"
 HOW_RUN = ("spread", "workers", "storage", "data_dir")
@@ -41,10 +43,11 @@ def opened(folder: RunFolder, prepared: Prepared, lines: list[dict[str, Any]]) -
             one.unlink(missing_ok=True)
     except OSError as error:
         raise UserError(f"{path}: {fault}, and it cannot be removed: {reason(error)}") from error
+    study = Study(url, *about)
     # What is done again is recorded again.
-    lines[:] = [line for line in lines if line.get("kind") != "trained"]
+    lines[:] = [line for line in lines if line.get("kind") != "trained" or _told(study, prepared, line)]
     folder.rewrite(lines)
-    return Study(url, *about), f"{path}: {fault}"
+    return study, f"{path}: {fault}"
 
 
 def file_fault(path: Path) -> str:
@@ -79,6 +82,23 @@ def _verified(
     with suppress(Exception):
         study.close()
     return None, fault
+
+
+def _told(study: Study, prepared: Prepared, line: dict[str, Any]) -> bool:
+    """Tell a new study what a training had reached at a rung; return whether the record says so.
+
+    It cannot be read from the training's folder any more, if the training has gone on since.
+    """
+    numbers = {prepared.name(number): number for number in prepared.networks}
+    is_at_rung = line["steps"] < prepared.plan.steps and line["accuracy"] is not None
+    if not is_at_rung or line["network"] not in numbers:
+        return False
+    request = Request(numbers[line["network"]], line["steps"], line["replicate"])
+    outcome = Outcome(accuracy=line["accuracy"], seconds=line.get("timing", {}).get("seconds", 0.0))
+    study.queue([request])
+    for trial, _ in study.claim([request], 1):
+        study.tell(trial, outcome, request.steps)
+    return True
 
 
 def _records_fault(study: Study, prepared: Prepared, lines: Lines) -> str:

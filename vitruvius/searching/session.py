@@ -62,7 +62,7 @@ def run(
         folder.keep(prepared.plan)
     study, fault = own_study.opened(folder, prepared, lines)
     if fault:
-        yield Note(text=f"{fault}; it is made anew from the trainings", warning=True)
+        yield Note(text=f"{fault}; it is made anew from records and trainings", warning=True)
     try:
         search = Search(prepared, folder, study, stop, lines, flags.allow_inexact)
         if left := study.requeue_own():

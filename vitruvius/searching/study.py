@@ -97,7 +97,7 @@ class Study:
         hashes = {
             _request(trial): trial.user_attrs[HASH]
             for trial in reversed(self._ended())
-            if HASH in trial.user_attrs
+            if HASH in trial.user_attrs and not self._is_to_be_done_again(trial)
         }
         finished = self.finished()
         for request, known in hashes.items():
@@ -196,6 +196,10 @@ class Study:
             ended.set()
             if self.is_shared:
                 thread.join()
+
+    def _is_to_be_done_again(self, trial: Any) -> bool:
+        """Whether a trial was released, or left RUNNING by a kill, perhaps while it was being told."""
+        return trial.state == self.states.FAIL and REASON not in trial.user_attrs
 
     def _ended(self) -> list[Any]:
         """Return the trials that have ended, in the order of their numbers."""

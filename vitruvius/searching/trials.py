@@ -166,6 +166,8 @@ def _trained(shared: Shared, task: Task, folder: RunFolder, config: Training, ro
     for record in session.run_job(folder, job, environment, shared.allow_inexact):
         if isinstance(record, Paused):
             paused = record
+    if job.cursor.step > task.steps:
+        raise UserError(f"{folder.folder}: trained for {job.cursor.step:,} steps, further than asked")
     if paused is not None:
         return Outcome(paused.val_accuracy, paused.val_loss)
     correct_n = correct(job, job.validation)
