@@ -14,10 +14,10 @@ from vitruvius.kernels import softmax
 
 
 def draw(
-    queries: int = 5, keys: int = 6, dtype: torch.dtype = torch.float64
+    queries: int = 5, keys: int = 6, dtype: torch.dtype = torch.float64, values: int = 4
 ) -> tuple[Tensor, Tensor, Tensor]:
-    random = torch.Generator().manual_seed(0)
-    q, k, v = (torch.randn(2, 3, n, 4, dtype=dtype, generator=random) for n in (queries, keys, keys))
+    random, shapes = torch.Generator().manual_seed(0), ((queries, 4), (keys, 4), (keys, values))
+    q, k, v = (torch.randn(2, 3, *shape, dtype=dtype, generator=random) for shape in shapes)
     return q, k, v
 
 
@@ -34,10 +34,11 @@ def test_the_output_is_the_definition(beta: float | str | None, keys: int) -> No
 
 @pytest.mark.parametrize("beta", [None, 1.0, 0.5])
 @pytest.mark.parametrize(("queries", "keys"), [(5, 6), (1, 6), (5, 32), (5, 33)])
+@pytest.mark.parametrize("values", [4, 8, 9])
 def test_the_output_without_gradients_is_that_with_gradients(
-    beta: float | None, queries: int, keys: int, monkeypatch: pytest.MonkeyPatch
+    beta: float | None, queries: int, keys: int, values: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    q, k, v = draw(queries, keys)
+    q, k, v = draw(queries, keys, values=values)
     expected = softmax.attend(q, k, v, beta=beta)
     axes: list[int] = []
     of_tensor = Tensor.softmax

@@ -39,6 +39,13 @@ def test_threads_together_hold_no_more_samples_than_one_would() -> None:
     assert max(beside) * 3 == 30
 
 
+@pytest.mark.parametrize(
+    ("count", "size", "parts"), [(98, 500, [33, 33, 32]), (1000, 900, [167] * 5 + [165])]
+)
+def test_threads_share_few_samples_evenly(count: int, size: int, parts: list[int]) -> None:
+    assert list(side_by_side.evaluated(len, torch.arange(count), size, CPU)) == parts
+
+
 def test_threads_compute_without_gradients_and_with_the_precision_of_their_caller() -> None:
     weight = torch.ones(2, 2, requires_grad=True)
 
@@ -85,7 +92,7 @@ def test_parts_follow_one_another_where_all_modules_are_watched() -> None:
     assert torch.equal(torch.cat(watched), linear(torch.arange(400.0)[:, None]))
 
 
-@pytest.mark.parametrize(("count", "is_kept"), [(125, False), (126, True)])
+@pytest.mark.parametrize(("count", "is_kept"), [(250, False), (251, True)])
 def test_what_several_parts_free_is_kept_for_the_next(
     count: int, is_kept: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

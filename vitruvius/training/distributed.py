@@ -216,6 +216,8 @@ def share(sample_B: Tensor) -> tuple[Tensor, bool]:
     A process for which none is left computes the first one, which does not count: every process then takes
     part in every all-reduce, with gradients for the same parameters.
     """
+    if world_size() == 1:
+        return sample_B, True
     mine = sample_B[rank() :: world_size()]
     return (mine, True) if len(mine) else (sample_B[:1], False)
 

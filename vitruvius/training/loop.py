@@ -100,6 +100,7 @@ class Job:
     scaler: torch.amp.GradScaler | None = None  # scales the loss of float16, whose gradients would vanish
     taken: list[Taken] = field(default_factory=list)  # steps whose numbers are not yet in the cursor
     requests: Requests = Requests()  # of all processes, when the numbers were read last
+    generator: torch.Generator = field(default_factory=torch.Generator)  # seeded anew in every step
 
     @cached_property
     def parameters(self) -> list[Tensor]:
@@ -263,7 +264,8 @@ def _backward(job: Job, sample_B: Tensor) -> distributed.Sums:
     """Add up the gradients of the mean loss over parts and processes; return the numbers of `Taken` too."""
     recipe = job.recipe
     parts, counts = _parts(recipe, sample_B)
-    generator = seeds.generator(recipe.seed, "step", job.cursor.step, distributed.rank())
+    seed = seeds.derive(recipe.seed, "step", job.cursor.step, distributed.rank())
+    generator = job.generator.manual_seed(seed)
     total: Tensor | None = None
     for part_B in parts:
         batch = job.train.batch(part_B, job.cursor.epoch)
