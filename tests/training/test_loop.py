@@ -383,12 +383,13 @@ def test_batches_that_are_prepared_together_have_the_bits_of_each_alone(kind: st
     assert batches.may_prepare
     alone = [batches.batch(part, 3) for part in parts]
     batches.prepare(parts, 3)
-    assert [batches.is_prepared(part, 3) for part in parts] == [True] * 8
-    for part, expected in zip(parts, alone, strict=True):
+    for left, (part, expected) in zip(range(8, 0, -1), zip(parts, alone, strict=True), strict=True):
+        assert batches.has_prepared(3)
+        assert len(batches.prepared) == left
         found = batches.batch(part, 3)
         assert torch.equal(found.x, expected.x)
         assert found.y is expected.y is None or torch.equal(found.y, expected.y)  # type: ignore[arg-type]
-        assert not batches.is_prepared(part, 3)
+    assert not batches.has_prepared(3)
 
 
 def test_prepared_batches_are_those_of_their_epoch_alone() -> None:
@@ -396,6 +397,7 @@ def test_prepared_batches_are_those_of_their_epoch_alone() -> None:
     batches, part = Batches(x, torch.arange(20), augment=Augment(shift=4)), torch.arange(20)
     expected = batches.batch(part, 1).x
     batches.prepare([part], 0)
+    assert (batches.has_prepared(0), batches.has_prepared(1)) == (True, False)
     assert torch.equal(batches.batch(part, 1).x, expected)
     assert torch.equal(batches.batch(part).x, batches.normalised(x))
     assert not torch.equal(batches.batch(part, 0).x, expected)

@@ -119,9 +119,9 @@ class Batches:
         blends = augment.resamples or augment.randaugment or augment.erase or self.mixing.mixes
         return self.device.type == "cpu" and not blends
 
-    def is_prepared(self, view_B: Tensor, epoch: int) -> bool:
-        """Whether the batch of these views is made already."""
-        return (epoch, _key(view_B)) in self.prepared
+    def has_prepared(self, epoch: int) -> bool:
+        """Whether batches of this epoch are made already; they are taken in their order."""
+        return next(iter(self.prepared), (None,))[0] == epoch
 
     def prepare(self, parts: Sequence[Tensor], epoch: int) -> None:
         """Make the batches of these views at once; calling operations for few images costs more than they do.

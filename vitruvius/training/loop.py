@@ -14,8 +14,8 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, NamedTuple
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -34,9 +34,13 @@ from vitruvius.training.recipe import Recipe
 from vitruvius.training.results import Epoch, Paused, Timing
 
 Measure = Callable[[nn.Module, Batch, torch.Generator | None], Loss]
+Numbers: TypeAlias = Tensor | list[float]
+"""A vector on a GPU; on a CPU floats, since every operation of torch tells in a short step."""
 EVALUATION_BATCH = 500
 PREPARED = 2**19
 """Values of the next steps' images that are prepared at once on a CPU: 668 images of 28 pixels, or 2 MiB."""
+SEEDS = 64
+"""Steps whose seeds are made at once."""
 READ_EVERY = 50
 """Steps after which the numbers of a GPU are read."""
 CERTAINLY_BELOW = 0.999
@@ -48,7 +52,7 @@ class Taken(NamedTuple):
 
     step: int
     samples: int
-    numbers: Tensor  # loss, correct count; of several processes, also how many were asked to stop, are late
+    numbers: Numbers  # loss, correct count; of several processes, also how many were asked to stop, are late
     norm: Tensor
 
 
@@ -194,9 +198,7 @@ def prepare(job: Job, order: Tensor, begin: int) -> None:
     """Prepare the batches of this step and the next ones of the epoch at once, if that changes no bit."""
     size, epoch = job.recipe.batch, job.cursor.epoch
     steps = PREPARED // (size * job.train.x.shape[1:].numel())
-    if steps < 2 or not job.train.may_prepare:
-        return
-    if job.train.is_prepared(_parts(job.recipe, order[begin : begin + size])[0][0], epoch):
+    if job.train.has_prepared(epoch) or steps < 2 or not job.train.may_prepare:
         return
     ahead = torch.split(order[begin : begin + steps * size], size)
     parts = [part_B for sample_B in ahead for part_B in _parts(job.recipe, sample_B)[0]]
@@ -236,7 +238,7 @@ def evaluate(job: Job, batches: Batches) -> tuple[float, float | None]:
     """
     mine_n = torch.arange(len(batches))[distributed.rank() :: distributed.world_size()]
 
-    def numbers(sample_B: Tensor) -> tuple[int, Tensor]:
+    def numbers(sample_B: Tensor) -> tuple[int, Numbers]:
         return len(sample_B), _numbers(job.measure(job.model, batches.batch(sample_B), None))
 
     job.model.eval()
@@ -244,8 +246,7 @@ def evaluate(job: Job, batches: Batches) -> tuple[float, float | None]:
         found = list(side_by_side.evaluated(numbers, mine_n, job.evaluation_batch, batches.device))
     job.model.train()
     loss, correct = 0.0, 0
-    read = torch.stack([one for _, one in found]).tolist() if found else []
-    for (size, _), (value, count) in zip(found, read, strict=True):
+    for (size, _), (value, count) in zip(found, _read([one for _, one in found]), strict=True):
         loss += value * size
         correct += round(count)
     if distributed.world_size() > 1:
@@ -260,13 +261,16 @@ def _validate(job: Job) -> tuple[float, float | None]:
         return evaluate(job, job.validation)
 
 
-def _backward(job: Job, sample_B: Tensor) -> distributed.Sums:
-    """Add up the gradients of the mean loss over parts and processes; return the numbers of `Taken` too."""
+def _backward(job: Job, sample_B: Tensor) -> tuple[Numbers, Tensor | None]:
+    """Add up the gradients of the mean loss over parts and processes.
+
+    Return the numbers of `Taken` and, if there are several processes, all gradients in one tensor.
+    """
     recipe = job.recipe
     parts, counts = _parts(recipe, sample_B)
-    seed = seeds.derive(recipe.seed, "step", job.cursor.step, distributed.rank())
-    generator = job.generator.manual_seed(seed)
-    total: Tensor | None = None
+    block, index = divmod(job.cursor.step, SEEDS)
+    generator = job.generator.manual_seed(_seeds(recipe.seed, block, distributed.rank())[index])
+    total: Numbers | None = None
     for part_B in parts:
         batch = job.train.batch(part_B, job.cursor.epoch)
         full = len(part_B) * recipe.accumulate * distributed.world_size() == recipe.batch
@@ -277,12 +281,20 @@ def _backward(job: Job, sample_B: Tensor) -> distributed.Sums:
             value = found.value if job.scaler is None else job.scaler.scale(found.value)
             (value if share == 1 else value * share).backward()  # type: ignore[no-untyped-call]
         numbers = _numbers(found, share)
-        total = numbers if total is None else total + numbers
+        total = numbers if total is None else _sum(total, numbers)
     assert total is not None
     if distributed.world_size() == 1:
-        return distributed.Sums(total)
-    own = torch.tensor([float(request) for request in _own_requests(job)], dtype=total.dtype)
-    return distributed.reduce_gradients(job.parameters, torch.cat([total, own.to(total.device)]))
+        return total, None
+    total = _appended(total, torch.tensor(_own_requests(job), dtype=torch.float32))
+    vector = total if isinstance(total, Tensor) else torch.tensor(total, dtype=torch.float64)
+    return distributed.reduce_gradients(job.parameters, vector)
+
+
+@lru_cache(maxsize=1)
+def _seeds(seed: int, block: int, rank: int) -> list[int]:
+    """Return the seeds of `SEEDS` steps: one alone takes 0.02 ms, as a network has emptied the caches."""
+    steps = range(block * SEEDS, (block + 1) * SEEDS)
+    return [seeds.derive(seed, "step", step, rank) for step in steps]
 
 
 def _parts(recipe: Recipe, sample_B: Tensor) -> tuple[Sequence[Tensor], bool]:
@@ -295,15 +307,33 @@ def _parts(recipe: Recipe, sample_B: Tensor) -> tuple[Sequence[Tensor], bool]:
     return mine_B.tensor_split(min(recipe.accumulate, len(mine_B))), counts
 
 
-def _numbers(found: Loss, share: float = 1.0) -> Tensor:
-    """Return a part's share of the loss, and its correct count, as a vector on their device."""
+def _numbers(found: Loss, share: float = 1.0) -> Numbers:
+    """Return a part's share of the loss, and its correct count."""
     if found.value.device.type == "cpu":  # nobody waits for these numbers
         correct = 0 if found.correct is None or not share else found.correct.item()
-        return torch.tensor([found.value.item() * share, correct], dtype=torch.float64)
+        return [found.value.item() * share, float(correct)]
     wide = torch.float32 if found.value.device.type == "mps" else torch.float64
     loss = found.value.detach().to(wide) * share
     count = torch.zeros_like(loss) if found.correct is None or not share else found.correct.to(wide)
     return torch.stack([loss, count])
+
+
+def _sum(left: Numbers, right: Numbers) -> Numbers:
+    if isinstance(left, Tensor):
+        return left + torch.as_tensor(right)
+    return [a + b for a, b in zip(left, right, strict=True)]
+
+
+def _appended(numbers: Numbers, more: Tensor) -> Numbers:
+    if isinstance(numbers, Tensor):
+        return torch.cat([numbers, more.to(numbers).view(-1)])
+    return [*numbers, *more.view(-1).tolist()]
+
+
+def _read(numbers: Sequence[Numbers]) -> list[list[float]]:
+    """Return the numbers of several vectors, for which a device is waited for once."""
+    vectors = [one for one in numbers if isinstance(one, Tensor)]
+    return torch.stack(vectors).tolist() if vectors else [one for one in numbers if isinstance(one, list)]
 
 
 def read_numbers(job: Job) -> None:
@@ -311,11 +341,7 @@ def read_numbers(job: Job) -> None:
     taken, cursor = job.taken, job.cursor
     if not taken:
         return
-    if job.train.device.type == "cpu":
-        rows = [[*one.numbers.tolist(), one.norm.item()] for one in taken]
-    else:
-        vectors = [torch.cat([one.numbers, one.norm.to(one.numbers)[None]]) for one in taken]
-        rows = torch.stack(vectors).tolist()
+    rows = _read([_appended(one.numbers, one.norm) for one in taken])
     for one, (loss, correct, *asked, norm) in zip(taken, rows, strict=True):
         # A float16 gradient may overflow: the scaler leaves that step out.
         if not math.isfinite(loss) or (job.scaler is None and not math.isfinite(norm)):
