@@ -55,12 +55,27 @@ RECIPES: dict[str, dict[str, Any]] = {
         "weight_decay": 0.2,
     },
     "public init": {"set": ("init=public",)},
+    "30 epochs, dropout 0, rotate 10, crop 0.1, averaged, lr 2e-3": {
+        "epochs": 30,
+        "set": ("dropout=0",),
+        "rotate": 10.0,
+        "crop": 0.1,
+        "ema": 0.999,
+        "lr": 2e-3,
+    },
+    "30 epochs, rotate 10, crop 0.1, averaged, lr 2e-3": {
+        "epochs": 30,
+        "rotate": 10.0,
+        "crop": 0.1,
+        "ema": 0.999,
+        "lr": 2e-3,
+    },
 }
 RESULT = record.RESULTS / "accuracy.json"
 
 
 def trained(recipe: str, seed: int, final: bool, threads: int) -> dict[str, Any]:
-    """One training of ten epochs; only `final` goes on to read the test images."""
+    """One training; only `final` goes on to read the test images."""
     load, started = os.getloadavg()[0], time.perf_counter()
     config = train.Config(seed=seed, threads=threads, **RECIPES[recipe])
     epochs: list[Epoch] = []

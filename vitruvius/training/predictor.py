@@ -21,7 +21,7 @@ from vitruvius.nn import attention_maps, layouts
 from vitruvius.nn.vit import ViT
 from vitruvius.training import memory, seeds, side_by_side
 
-BATCH = 250  # most images that are computed at once
+BATCH = 500  # most images that are computed at once
 DISTANCE_IMAGES = 64  # images on which attention distances are measured, of noise if none are given
 Guesses = list[tuple[str, float]]  # classes with their probabilities
 
