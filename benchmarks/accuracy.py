@@ -63,13 +63,6 @@ RECIPES: dict[str, dict[str, Any]] = {
         "ema": 0.999,
         "lr": 2e-3,
     },
-    "30 epochs, rotate 10, crop 0.1, averaged, lr 2e-3": {
-        "epochs": 30,
-        "rotate": 10.0,
-        "crop": 0.1,
-        "ema": 0.999,
-        "lr": 2e-3,
-    },
 }
 RESULT = record.RESULTS / "accuracy.json"
 

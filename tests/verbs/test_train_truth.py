@@ -139,7 +139,9 @@ def test_an_unfinished_run_is_not_tested_and_draws_no_empty_axes(
     assert (found["test_accuracy"], found["finished"], found["test_readings"]) == (None, False, 0)
     assert not (folder / "curves.png").exists()
     assert not (folder / "confusion.png").exists()
-    assert "its weights were not tested" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "its weights were not tested" in shown
+    assert "images/s" not in shown
     assert "its weights were not tested" in card(tmp_path)
     assert "before its first epoch had ended" in card(tmp_path)
     assert readings == []

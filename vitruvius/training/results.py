@@ -322,9 +322,10 @@ class Result(records.Result):
             found[0] += " [{:.1%} to {:.1%}]".format(*self.test_interval)
         found += [f"validation {self.val_accuracy:.2%}"] if self.val_accuracy is not None else []
         epochs = f"epoch {self.best_epoch} of {self.epochs}" if self.epochs else "stopped in the first epoch"
+        speed = f", {self.images_per_second:,.0f} images/s" if self.images_per_second else ""
         yield Text(
             text=f"{', '.join(found) or 'not tested'} ({epochs}), "
-            f"{self.params:,} parameters, {self.seconds:.0f} s, {self.images_per_second:,.0f} images/s",
+            f"{self.params:,} parameters, {self.seconds:.0f} s{speed}",
             style="title",
         )
         if self.against_baselines:
