@@ -17,7 +17,7 @@ from vitruvius.nn.vit import build
 from vitruvius.objectives import Batch, Loss
 from vitruvius.objectives.classify import classify
 from vitruvius.optimisers.adamw import AdamW
-from vitruvius.training import checkpoint, loop
+from vitruvius.training import checkpoint, loop, seeds
 from vitruvius.training.batches import Batches
 from vitruvius.training.loop import Job
 from vitruvius.training.recipe import Augment, ClassifierSettings, Mixing, Recipe
@@ -250,6 +250,21 @@ def test_the_numbers_are_read_every_few_steps(monkeypatch: pytest.MonkeyPatch) -
     for _ in range(7):
         loop.step(work, torch.arange(16))
     assert read == [3, 6]
+
+
+def test_the_random_numbers_of_a_step_depend_on_its_number_alone() -> None:
+    work, seen, numbers = job(), list[int](), [0, 1, loop.SEEDS - 1, loop.SEEDS, 1]
+    own = work.measure
+
+    def measure(model: nn.Module, batch: Batch, generator: torch.Generator | None) -> Loss:
+        assert generator is not None
+        seen.append(generator.initial_seed())
+        return own(model, batch, generator)
+
+    work.measure = measure
+    for work.cursor.step in numbers:
+        loop.step(work, torch.arange(16))
+    assert seen == [seeds.derive(work.recipe.seed, "step", number, 0) for number in numbers]
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.3])
