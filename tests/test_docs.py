@@ -27,6 +27,7 @@ from vitruvius.core import files, plugins
 from vitruvius.datasets import Dataset, Split
 from vitruvius.exporting import results as exported
 from vitruvius.measuring import calibrate
+from vitruvius.proxies import STRUCTURAL
 from vitruvius.teaching import key, publish
 from vitruvius.web import server
 
@@ -242,8 +243,12 @@ class Workshop:
 
 
 def first_three(family: str, real: Any = plugins.members) -> dict[str, plugins.Member]:
-    """The members of a family; of proxies and lessons three."""
-    return dict(itertools.islice(real(family).items(), 3 if family in ("proxies", "lessons") else None))
+    """The members of a family; of lessons three, of proxies three and the counts that `rank` adds to any."""
+    found = real(family)
+    if family not in ("proxies", "lessons"):
+        return found
+    first = set(itertools.islice(found, 3))
+    return {name: one for name, one in found.items() if name in first or name in STRUCTURAL}
 
 
 def _make(word: str, option: str) -> None:
